@@ -1,0 +1,2 @@
+//! nrt-appliance.
+#![no_std]

@@ -1,0 +1,59 @@
+//! What the core needs from the platform besides the kernel driver: sleeping, time, identity, host memory, a log.
+
+use core::fmt;
+use core::ptr::NonNull;
+
+/// Outcome of [`Hooks::wait`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// Woken, interrupted, or the word no longer held the expected value. The caller looks again.
+    Woken,
+    /// The deadline passed.
+    TimedOut,
+}
+
+/// Severity of a log record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Something failed.
+    Error,
+    /// Something is off but handled.
+    Warn,
+    /// Bring-up, load, unload.
+    Info,
+    /// One line per operation.
+    Trace,
+}
+
+/// Platform services, statically dispatched.
+///
+/// # Safety
+/// [`host_map`](Hooks::host_map) must return memory that is readable, writable, zeroed, aligned to 4096 bytes, not
+/// otherwise referenced, and valid until the matching [`host_unmap`](Hooks::host_unmap). [`thread_id`](Hooks::thread_id)
+/// must differ between any two threads that exist at the same time.
+pub unsafe trait Hooks: Sync {
+    /// Sleeps while the 32-bit word at `word` equals `expected`, at most until `deadline_ns` on the clock of
+    /// [`now_ns`](Hooks::now_ns); `None` waits for ever. May return early at any time (the semantics of a futex wait).
+    fn wait(&self, word: *const u32, expected: u32, deadline_ns: Option<u64>) -> Wait;
+
+    /// Wakes up to `count` threads that sleep on `word`.
+    fn wake(&self, word: *const u32, count: u32);
+
+    /// Monotonic clock in nanoseconds.
+    fn now_ns(&self) -> u64;
+
+    /// Identity of the calling thread; never 0.
+    fn thread_id(&self) -> u64;
+
+    /// Maps `bytes` of ordinary host memory, or `None` when there is none. `bytes` is never 0.
+    fn host_map(&self, bytes: usize) -> Option<NonNull<u8>>;
+
+    /// Gives memory of [`host_map`](Hooks::host_map) back.
+    ///
+    /// # Safety
+    /// `memory` and `bytes` are those of one earlier `host_map` call, and nothing refers to the memory any more.
+    unsafe fn host_unmap(&self, memory: NonNull<u8>, bytes: usize);
+
+    /// Takes one log record. Called without any lock of the core held.
+    fn log(&self, level: Level, text: fmt::Arguments<'_>);
+}
