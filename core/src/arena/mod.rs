@@ -1,0 +1,10 @@
+//! Fixed pools of type-stable slots, and the storage they live in.
+
+mod pool;
+mod slots;
+mod storage;
+
+pub(crate) use pool::{Handle, PoolWords, Slot, SlotPool};
+pub(crate) use slots::*;
+pub(crate) use storage::Arenas;
+pub use storage::{Capacities, DefaultStorage, LargeStorage, SmallStorage, Storage};

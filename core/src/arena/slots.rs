@@ -1,0 +1,220 @@
+//! What the pools hold: a byte-exact struct each, and beside it what only this implementation needs.
+
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicU32, AtomicU64};
+
+use super::Slot;
+use crate::abi::{
+    dma_mem_log_entry_t, dmem_allocator_t, dmem_list_t, dmem_ref_node_t, dmem_t, ht_node_t, ht_t, kbl_fmap_t, mem_ref_t, model_t,
+    ndl_device_t, ndl_mem_info_t, nrt_tensor_storage_t, nrt_tensor_t, tdrv_scratchpad_cleanup_info_t, ucode_func_info_t,
+    ucode_lib_info_t, ucode_lib_set_info_t,
+};
+
+/// Devices of a process.
+pub(crate) const MAX_DEVICES: usize = 32;
+/// Cores of a device in the tree.
+pub(crate) const MAX_CORES_PER_DEVICE: usize = 8;
+/// Physical cores of a process.
+pub(crate) const MAX_CORES: usize = MAX_DEVICES * MAX_CORES_PER_DEVICE;
+/// Physical cores of one logical core.
+pub(crate) const MAX_CORES_PER_VCORE: usize = 2;
+/// Buckets of a model database.
+pub(crate) const MODEL_DB_BUCKETS: usize = 256;
+/// Buckets of a mem_ref index.
+pub(crate) const MEM_REF_BUCKETS: usize = 0x400;
+/// Inputs plus outputs of one model on one core.
+pub(crate) const MAX_FEATURE_MAPS: usize = 32;
+/// Functions of one microcode library: the limit per pool core.
+pub(crate) const MAX_UCODE_FUNCTIONS: usize = 28;
+/// Bytes of the text beside a ring entry, NUL included.
+pub(crate) const RING_TEXT: usize = 32;
+
+/// Free-list words of slots whose struct has no spare bytes.
+#[repr(C)]
+pub(crate) struct Meta {
+    link: AtomicU32,
+    generation: AtomicU32,
+}
+
+macro_rules! slot_with_meta {
+    ($slot:ty) => {
+        // SAFETY: `meta` is used by nothing else, and no code writes a slot in bulk.
+        unsafe impl Slot for $slot {
+            #[inline]
+            fn link(&self) -> &AtomicU32 {
+                &self.meta.link
+            }
+            #[inline]
+            fn generation(&self) -> &AtomicU32 {
+                &self.meta.generation
+            }
+        }
+    };
+}
+
+/// A node and the driver's description of its memory: 256 bytes, so that neither shares a cache line with a neighbour.
+#[repr(C, align(64))]
+pub(crate) struct NodeSlot {
+    pub(crate) dmem: dmem_t,
+    pub(crate) range: ndl_mem_info_t,
+}
+
+const _: () = assert!(size_of::<NodeSlot>() == 256);
+
+// SAFETY: the two words are spare bytes of `dmem_t` behind its last documented field; nodes are written field by field.
+unsafe impl Slot for NodeSlot {
+    #[inline]
+    fn link(&self) -> &AtomicU32 {
+        &self.dmem.spare_b0_link
+    }
+    #[inline]
+    fn generation(&self) -> &AtomicU32 {
+        &self.dmem.spare_b4_generation
+    }
+}
+
+/// An entry of a group list.
+#[repr(C)]
+pub(crate) struct GroupSlot {
+    pub(crate) entry: dmem_ref_node_t,
+    meta: Meta,
+}
+slot_with_meta!(GroupSlot);
+
+/// The index of a model's variables: header and buckets in one block, as one `calloc` would give them.
+#[repr(C)]
+pub(crate) struct MemRefTable {
+    pub(crate) table: ht_t,
+    pub(crate) buckets: [ht_node_t; MEM_REF_BUCKETS],
+}
+
+/// One model on one core, and everything the load allocates for it on the host.
+#[repr(C, align(64))]
+pub(crate) struct ModelSlot {
+    pub(crate) model: model_t,
+    pub(crate) allocator: dmem_allocator_t,
+    pub(crate) mem_refs: MemRefTable,
+    pub(crate) feature_maps: [kbl_fmap_t; MAX_FEATURE_MAPS],
+    pub(crate) cleanup: tdrv_scratchpad_cleanup_info_t,
+    pub(crate) group: dmem_list_t,
+    /// Logical core of the model.
+    pub(crate) vnc: AtomicU32,
+    /// 1 while the model counts as a user of the core's shared microcode library.
+    pub(crate) uses_ulib: AtomicU32,
+    /// 1 while the model counts on the scratchpad pages its cleanup record names.
+    pub(crate) uses_scratchpad: AtomicU32,
+    meta: Meta,
+}
+slot_with_meta!(ModelSlot);
+
+/// Bytes of a variable name, NUL included.
+pub(crate) const MEM_REF_NAME: usize = 64;
+
+/// One placed variable of a model.
+#[repr(C)]
+pub(crate) struct MemRefSlot {
+    pub(crate) mem_ref: mem_ref_t,
+    pub(crate) name: [u8; MEM_REF_NAME],
+    meta: Meta,
+}
+slot_with_meta!(MemRefSlot);
+
+/// Bytes of a tensor name, NUL included.
+pub(crate) const TENSOR_NAME: usize = 256;
+
+/// A tensor view and its name.
+#[repr(C, align(64))]
+pub(crate) struct TensorSlot {
+    pub(crate) tensor: nrt_tensor_t,
+    pub(crate) name: [u8; TENSOR_NAME],
+}
+
+// SAFETY: the two words are spare bytes of `nrt_tensor_t` in front of its first counter; views are written by field.
+unsafe impl Slot for TensorSlot {
+    #[inline]
+    fn link(&self) -> &AtomicU32 {
+        &self.tensor.spare_28_link
+    }
+    #[inline]
+    fn generation(&self) -> &AtomicU32 {
+        &self.tensor.spare_2c_generation
+    }
+}
+
+/// The backing of one or more views.
+#[repr(C, align(64))]
+pub(crate) struct StorageSlot {
+    pub(crate) storage: nrt_tensor_storage_t,
+    meta: Meta,
+}
+slot_with_meta!(StorageSlot);
+
+/// The model database of one core: sequence word in front, then header and buckets in one block.
+#[repr(C, align(64))]
+pub(crate) struct ModelDb {
+    /// Odd while a writer changes the chains.
+    pub(crate) sequence: AtomicU64,
+    pub(crate) table: ht_t,
+    pub(crate) buckets: [ht_node_t; MODEL_DB_BUCKETS],
+}
+
+/// The microcode library that all models of one SUNDA core share.
+#[repr(C)]
+pub(crate) struct UlibSlot {
+    pub(crate) set: ucode_lib_set_info_t,
+    pub(crate) lib: ucode_lib_info_t,
+    pub(crate) functions: [ucode_func_info_t; MAX_UCODE_FUNCTIONS],
+}
+
+/// What one core needs beyond its `tpb_t`. The plain words are read and written under the core's memory lock only; they
+/// are atomics so that a report may look at them without it.
+#[repr(C, align(64))]
+pub(crate) struct CoreSide {
+    /// Freed nodes kept back for this core: index + 1 of the top, linked through the nodes.
+    pub(crate) magazine: AtomicU32,
+    pub(crate) magazine_len: AtomicU32,
+    /// Nodes of this core in use.
+    pub(crate) live_nodes: AtomicU32,
+    /// Nodes whose range the driver refused to take back, linked through `next`.
+    pub(crate) quarantined: AtomicU32,
+    pub(crate) quarantine: core::sync::atomic::AtomicPtr<dmem_t>,
+    /// Device bytes this core holds, per HBM channel.
+    pub(crate) channel_bytes: [AtomicU64; 4],
+    /// Events ever written to this core's segment of its device's event ring.
+    pub(crate) ring_written: AtomicU64,
+    /// Bytes the driver refused to take back.
+    pub(crate) quarantined_bytes: AtomicU64,
+    /// Thread that executes on this core, or 0.
+    pub(crate) running_thread: AtomicU64,
+    /// Thread that copies through this core's bounce buffer, or 0.
+    pub(crate) copying_thread: AtomicU64,
+    /// Models that use the core's shared microcode library. Under the staging lock.
+    pub(crate) ulib_users: AtomicU32,
+}
+
+/// What one device needs beyond its `mla_t`.
+#[repr(C, align(64))]
+pub(crate) struct DeviceSide {
+    pub(crate) device: ndl_device_t,
+    /// The bounce buffers behind `device.cpy_bufs`.
+    pub(crate) bounce: [ndl_mem_info_t; MAX_CORES_PER_DEVICE],
+    /// Numbers the events of all segments.
+    pub(crate) ring_sequence: AtomicU64,
+}
+
+/// The event ring of one device, cut into one segment per core.
+#[derive(Clone, Copy)]
+pub(crate) struct Ring {
+    pub(crate) entries: NonNull<dma_mem_log_entry_t>,
+    pub(crate) notes: NonNull<RingNote>,
+    pub(crate) len: u32,
+}
+
+/// What belongs to a ring entry and has no place in its 64 bytes.
+#[repr(C)]
+pub(crate) struct RingNote {
+    /// Number of the event on its device.
+    pub(crate) sequence: u64,
+    /// Copy of the hint, NUL-terminated; the entry's `hint` points here.
+    pub(crate) text: [u8; RING_TEXT],
+}

@@ -1,0 +1,223 @@
+//! All memory of a runtime, laid out before `main`.
+
+use core::cell::UnsafeCell;
+use core::ptr::NonNull;
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Release};
+use core::sync::atomic::{AtomicU32, AtomicU64};
+
+use super::slots::*;
+use super::{PoolWords, SlotPool};
+use crate::abi::{dma_mem_log_entry_t, dmem_allocator_t, tdrv_ctx_t, virtual_core_t};
+use crate::error::{Cause, Error, Pool, Result};
+use crate::status::Status;
+
+/// Sizes of the pools of a [`Storage`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capacities {
+    /// Live allocations of all cores together.
+    pub nodes: usize,
+    /// Models times the cores each spans.
+    pub models: usize,
+    /// Placed variables of all models.
+    pub mem_refs: usize,
+    /// Tensors.
+    pub tensors: usize,
+    /// Event-ring entries of one device.
+    pub ring: usize,
+}
+
+const FREE: u32 = 0;
+const IN_USE: u32 = 1;
+const CLOSED: u32 = 2;
+
+/// Static memory of one runtime: the context tree (always the full 32 devices × 8 cores, 18,884,656 bytes) and the pools.
+///
+/// Zeroed memory is a valid storage, so a `static` costs .bss and only touched pages become resident. It is initialised in
+/// place and never moved. One runtime at a time can hold it.
+///
+/// ```
+/// use nrt_core::SmallStorage;
+/// static STORAGE: SmallStorage = SmallStorage::new();
+/// assert_eq!(STORAGE.capacities().models, 16);
+/// ```
+#[repr(C, align(64))]
+pub struct Storage<const NODES: usize, const MODELS: usize, const MEM_REFS: usize, const TENSORS: usize, const RING: usize> {
+    state: AtomicU32,
+    next_model: AtomicU64,
+    pools: [PoolWords; 6],
+    tree: UnsafeCell<tdrv_ctx_t>,
+    vcores: UnsafeCell<[virtual_core_t; MAX_CORES]>,
+    allocators: UnsafeCell<[dmem_allocator_t; MAX_CORES]>,
+    cores: UnsafeCell<[CoreSide; MAX_CORES]>,
+    devices: UnsafeCell<[DeviceSide; MAX_DEVICES]>,
+    databases: UnsafeCell<[ModelDb; MAX_CORES]>,
+    ulibs: UnsafeCell<[UlibSlot; MAX_CORES]>,
+    nodes: UnsafeCell<[NodeSlot; NODES]>,
+    group: UnsafeCell<[GroupSlot; NODES]>,
+    models: UnsafeCell<[ModelSlot; MODELS]>,
+    mem_refs: UnsafeCell<[MemRefSlot; MEM_REFS]>,
+    tensors: UnsafeCell<[TensorSlot; TENSORS]>,
+    storages: UnsafeCell<[StorageSlot; TENSORS]>,
+    ring: UnsafeCell<[[dma_mem_log_entry_t; RING]; MAX_DEVICES]>,
+    notes: UnsafeCell<[[RingNote; RING]; MAX_DEVICES]>,
+}
+
+/// For tests and the smallest appliances: 1,024 allocations, 16 models, 64 tensors.
+pub type SmallStorage = Storage<1024, 16, 1024, 64, 256>;
+/// 32,768 allocations, 512 models, 16,384 variables, 4,096 tensors, 4,096 ring entries a device.
+pub type DefaultStorage = Storage<32_768, 512, 16_384, 4_096, 4_096>;
+/// Four times the default.
+pub type LargeStorage = Storage<131_072, 2_048, 65_536, 16_384, 16_384>;
+
+// SAFETY: all access goes through the runtime that claimed the storage by its state word; what several threads of that
+// runtime touch is guarded by its locks or atomic.
+unsafe impl<const NODES: usize, const MODELS: usize, const MEM_REFS: usize, const TENSORS: usize, const RING: usize> Sync
+    for Storage<NODES, MODELS, MEM_REFS, TENSORS, RING>
+{
+}
+
+// SAFETY: as above. The raw pointers inside refer to the storage itself or to memory the driver mapped for the process;
+// neither is tied to a thread.
+unsafe impl<const NODES: usize, const MODELS: usize, const MEM_REFS: usize, const TENSORS: usize, const RING: usize> Send
+    for Storage<NODES, MODELS, MEM_REFS, TENSORS, RING>
+{
+}
+
+impl<const NODES: usize, const MODELS: usize, const MEM_REFS: usize, const TENSORS: usize, const RING: usize> Default
+    for Storage<NODES, MODELS, MEM_REFS, TENSORS, RING>
+{
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<const NODES: usize, const MODELS: usize, const MEM_REFS: usize, const TENSORS: usize, const RING: usize>
+    Storage<NODES, MODELS, MEM_REFS, TENSORS, RING>
+{
+    /// An unclaimed storage, for a `static`.
+    #[must_use]
+    pub const fn new() -> Self {
+        assert!(NODES >= MAX_CORES_PER_DEVICE && NODES < 1 << 24, "nodes: 8 to 2^24 - 1");
+        assert!(MODELS >= 1 && MEM_REFS >= 1 && TENSORS >= 1, "every pool needs a slot");
+        assert!(RING >= MAX_CORES_PER_DEVICE, "the event ring needs an entry per core");
+        // SAFETY: every member is an integer, an atomic, a raw pointer, a bool or an array of such; zero is a value of each.
+        unsafe { core::mem::zeroed() }
+    }
+
+    /// Sizes of the pools.
+    #[must_use]
+    pub const fn capacities(&self) -> Capacities {
+        Capacities { nodes: NODES, models: MODELS, mem_refs: MEM_REFS, tensors: TENSORS, ring: RING }
+    }
+
+    /// Claims the storage and erases its capacities.
+    ///
+    /// # Errors
+    /// `NRT_FAILURE` when another runtime holds it.
+    pub(crate) fn claim(&'static self) -> Result<Arenas> {
+        let used = match self.state.compare_exchange(FREE, IN_USE, AcqRel, Acquire) {
+            Ok(_) => false,
+            Err(CLOSED) if self.state.compare_exchange(CLOSED, IN_USE, AcqRel, Acquire).is_ok() => true,
+            Err(_) => return Err(Error::new(Status::Failure, Cause::StorageInUse)),
+        };
+        let [nodes, group, models, mem_refs, tensors, storages] = &self.pools;
+        // SAFETY: each pointer comes from its own UnsafeCell of this 'static storage and covers the whole array; the words
+        // belong to that array alone, and only the claimant gets here.
+        let arenas = unsafe {
+            Arenas {
+                state: &self.state,
+                next_model: &self.next_model,
+                capacities: self.capacities(),
+                tree: NonNull::new_unchecked(self.tree.get()),
+                vcores: cell(&self.vcores),
+                allocators: cell(&self.allocators),
+                cores: cell(&self.cores),
+                devices: cell(&self.devices),
+                databases: cell(&self.databases),
+                ulibs: cell(&self.ulibs),
+                nodes: SlotPool::new(cell(&self.nodes), NODES as u32, nodes, Pool::Nodes),
+                group: SlotPool::new(cell(&self.group), NODES as u32, group, Pool::GroupEntries),
+                models: SlotPool::new(cell(&self.models), MODELS as u32, models, Pool::Models),
+                mem_refs: SlotPool::new(cell(&self.mem_refs), MEM_REFS as u32, mem_refs, Pool::MemRefs),
+                tensors: SlotPool::new(cell(&self.tensors), TENSORS as u32, tensors, Pool::Tensors),
+                storages: SlotPool::new(cell(&self.storages), TENSORS as u32, storages, Pool::TensorStorages),
+                ring: NonNull::new_unchecked(self.ring.get().cast()),
+                notes: NonNull::new_unchecked(self.notes.get().cast()),
+                ring_len: RING as u32,
+            }
+        };
+        if used {
+            arenas.nodes.reset();
+            arenas.group.reset();
+            arenas.models.reset();
+            arenas.mem_refs.reset();
+            arenas.tensors.reset();
+            arenas.storages.reset();
+        }
+        Ok(arenas)
+    }
+}
+
+/// First element of an array in a cell, with the provenance of the whole array.
+const fn cell<T, const N: usize>(cell: &UnsafeCell<[T; N]>) -> NonNull<T> {
+    // SAFETY: `UnsafeCell::get` is never null.
+    unsafe { NonNull::new_unchecked(cell.get().cast()) }
+}
+
+/// A claimed storage without its capacities. Dropping it does not release the storage; [`release`](Self::release) does.
+pub(crate) struct Arenas {
+    state: &'static AtomicU32,
+    /// Last model id handed out; survives a close, so that ids of an earlier life stay unknown.
+    pub(crate) next_model: &'static AtomicU64,
+    pub(crate) capacities: Capacities,
+    pub(crate) tree: NonNull<tdrv_ctx_t>,
+    pub(crate) vcores: NonNull<virtual_core_t>,
+    pub(crate) allocators: NonNull<dmem_allocator_t>,
+    cores: NonNull<CoreSide>,
+    pub(crate) devices: NonNull<DeviceSide>,
+    pub(crate) databases: NonNull<ModelDb>,
+    pub(crate) ulibs: NonNull<UlibSlot>,
+    pub(crate) nodes: SlotPool<NodeSlot>,
+    pub(crate) group: SlotPool<GroupSlot>,
+    pub(crate) models: SlotPool<ModelSlot>,
+    pub(crate) mem_refs: SlotPool<MemRefSlot>,
+    pub(crate) tensors: SlotPool<TensorSlot>,
+    pub(crate) storages: SlotPool<StorageSlot>,
+    ring: NonNull<dma_mem_log_entry_t>,
+    notes: NonNull<RingNote>,
+    ring_len: u32,
+}
+
+// SAFETY: see the implementations for `Storage`; this is the same memory.
+unsafe impl Sync for Arenas {}
+// SAFETY: as above.
+unsafe impl Send for Arenas {}
+
+impl Arenas {
+    /// Gives the storage back; a later runtime may claim it again.
+    pub(crate) fn release(&self) {
+        self.state.store(CLOSED, Release);
+    }
+
+    /// Side record of a core.
+    #[inline]
+    pub(crate) fn core(&self, device: u32, core: u32) -> &CoreSide {
+        debug_assert!((device as usize) < MAX_DEVICES && (core as usize) < MAX_CORES_PER_DEVICE);
+        // SAFETY: the index is inside the array of MAX_CORES records, which are valid for ever and only hold atomics.
+        unsafe { self.cores.add(flat(device, core)).as_ref() }
+    }
+
+    /// The event ring of a device.
+    pub(crate) fn ring(&self, device: u32) -> Ring {
+        debug_assert!((device as usize) < MAX_DEVICES);
+        let start = device as usize * self.ring_len as usize;
+        // SAFETY: both arrays hold MAX_DEVICES × ring_len elements in a row.
+        unsafe { Ring { entries: self.ring.add(start), notes: self.notes.add(start), len: self.ring_len } }
+    }
+}
+
+/// Index of a core in arrays over all devices.
+#[inline]
+pub(crate) const fn flat(device: u32, core: u32) -> usize {
+    device as usize * MAX_CORES_PER_DEVICE + core as usize
+}

@@ -1,0 +1,123 @@
+//! The intrusive hash table of the C library over integer keys (fact sheet `model-db` §1).
+//!
+//! Header and buckets are one block; a bucket is a node whose `next` starts the chain. Bucket = `key & size_mask`. The
+//! hash of the original is not documented; the rule is observable only in the `bucket` field. Payloads are found from
+//! their embedded node by subtracting its offset, never from a bucket.
+
+use core::ptr::{NonNull, null_mut};
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use crate::abi::{ht_key_type_t, ht_node_t, ht_t};
+
+/// A table in memory of its owner. Not synchronised: the caller holds the lock the table belongs to.
+#[derive(Clone, Copy)]
+pub(crate) struct HashTable {
+    table: NonNull<ht_t>,
+    buckets: NonNull<ht_node_t>,
+}
+
+impl HashTable {
+    /// # Safety
+    /// `table` and `buckets` stay valid while the view is used; `buckets` has `table.size` elements (a power of two), and
+    /// follows the header.
+    pub(crate) const unsafe fn new(table: NonNull<ht_t>, buckets: NonNull<ht_node_t>) -> Self {
+        Self { table, buckets }
+    }
+
+    /// Writes an empty table of `size` buckets.
+    ///
+    /// # Safety
+    /// Nobody uses the table yet; `buckets` has room for `size` nodes and `size` is a power of two.
+    pub(crate) unsafe fn initialise(self, size: u64) {
+        debug_assert!(size.is_power_of_two());
+        // SAFETY: exclusive by contract; field by field.
+        unsafe {
+            let table = self.table.as_ptr();
+            (*table).size = size;
+            (*table).size_mask = size - 1;
+            (*table).count.store(0, Relaxed);
+            (*table).free_node_fn = None;
+            for bucket in 0..size {
+                let node = self.buckets.as_ptr().add(bucket as usize);
+                (*node).key.store(0, Relaxed);
+                (*node).bucket = bucket;
+                (*node).next.store(null_mut(), Relaxed);
+            }
+        }
+    }
+
+    /// The node with this key, and the link that points to it.
+    fn locate(self, key: u64) -> Option<(NonNull<ht_node_t>, NonNull<ht_node_t>)> {
+        // SAFETY: the header and buckets are valid by construction; chains hold live nodes only, under the caller's lock.
+        unsafe {
+            let bucket = (key & (*self.table.as_ptr()).size_mask) as usize;
+            let mut before = self.buckets.add(bucket);
+            while let Some(node) = NonNull::new(before.as_ref().next.load(Acquire)) {
+                if node.as_ref().key.load(Acquire) == key {
+                    return Some((before, node));
+                }
+                before = node;
+            }
+        }
+        None
+    }
+
+    /// The node with this key: the documented find answers 0 = found.
+    pub(crate) fn find(self, key: u64) -> Option<NonNull<ht_node_t>> {
+        self.locate(key).map(|(_, node)| node)
+    }
+
+    /// Links `node` under `key`. The key becomes visible last, so that a reader without the lock never sees a half-built
+    /// node. The caller has made sure that the key is absent.
+    ///
+    /// # Safety
+    /// `node` is embedded in a live slot, in no table, and stays valid until it is removed.
+    pub(crate) unsafe fn insert(self, key: u64, node: NonNull<ht_node_t>) {
+        // SAFETY: valid by construction and by contract; the plain fields are written before the node is reachable.
+        unsafe {
+            let table = self.table.as_ptr();
+            let bucket = key & (*table).size_mask;
+            let head = self.buckets.add(bucket as usize);
+            let raw = node.as_ptr();
+            (*raw).bucket = bucket;
+            (*raw).buf_size = 0;
+            (*raw).key_type = ht_key_type_t::INTEGER;
+            (*raw).next.store(head.as_ref().next.load(Relaxed), Relaxed);
+            head.as_ref().next.store(raw, Release);
+            (*raw).key.store(key, Release);
+            (*table).count.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// Unlinks the node with this key and gives it.
+    pub(crate) fn remove(self, key: u64) -> Option<NonNull<ht_node_t>> {
+        let (before, node) = self.locate(key)?;
+        // SAFETY: both are live nodes of this table; the caller holds the lock.
+        unsafe {
+            before.as_ref().next.store(node.as_ref().next.load(Relaxed), Release);
+            node.as_ref().key.store(0, Release);
+            self.table.as_ref().count.fetch_sub(1, Relaxed);
+        }
+        Some(node)
+    }
+
+    /// Live entries.
+    pub(crate) fn count(self) -> u64 {
+        // SAFETY: valid by construction.
+        unsafe { self.table.as_ref().count.load(Relaxed) }
+    }
+
+    /// Calls `visit` for every node; the node may be unlinked by then.
+    pub(crate) fn for_each(self, mut visit: impl FnMut(NonNull<ht_node_t>)) {
+        // SAFETY: valid by construction; the successor is read before the visitor runs.
+        unsafe {
+            for bucket in 0..(*self.table.as_ptr()).size {
+                let mut next = self.buckets.add(bucket as usize).as_ref().next.load(Acquire);
+                while let Some(node) = NonNull::new(next) {
+                    next = node.as_ref().next.load(Acquire);
+                    visit(node);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! Locks and protocols.
+//!
+//! Each protocol is written once, over the [`Word`] trait: the runtime instantiates it with core atomics, the model
+//! checker with its own. Nothing here knows what the words belong to.
+
+mod free_stack;
+mod gate;
+mod lock;
+mod refs;
+mod word;
+
+pub use free_stack::FreeStack;
+pub use gate::{Gate, InFlight};
+pub use lock::{Guard, acquire, lock, lock_until, release, try_lock};
+pub use refs::{DRAINING, begin_drain, cancel_drain, enter, finish_drain, leave, outstanding};
+pub use word::Word;

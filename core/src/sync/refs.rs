@@ -1,0 +1,64 @@
+//! Counted references that can be drained: the take/drain protocol of the model database.
+//!
+//! One 64-bit word holds the count in its low bits and, in its top bit, that somebody waits for it to become zero. Both
+//! in one word is what makes the wake-up impossible to lose: the release that takes the last reference *sees* the flag,
+//! or the drainer sees the count without it.
+//!
+//! 1. *Take* — [`enter`], then look at the key again; if it is not the one wanted, [`leave`] and go on.
+//! 2. *Drain* — make the object unfindable (key to 0), then [`begin_drain`], wait until [`outstanding`] is 0, then
+//!    [`finish_drain`].
+//!
+//! Clearing the key and then merely *loading* the count is not enough: on every machine with store buffers the load may
+//! be satisfied before the store is visible, and the taker's second look at the key before its own addition is. Both
+//! sides need a read-modify-write in between; the model checker finds the counter-example at once (`tests/loom.rs`).
+
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+use super::Word;
+
+/// Top bit of the word: a drainer waits.
+pub const DRAINING: u64 = 1 << 63;
+
+/// Adds one reference.
+///
+/// # Cost
+/// One read-modify-write.
+#[inline]
+pub fn enter<W: Word<Int = u64>>(word: &W) {
+    word.fetch_add(1, Acquire);
+}
+
+/// Takes one reference away. `true` means that it was the last and that a drainer must be woken.
+///
+/// # Cost
+/// One read-modify-write.
+#[inline]
+#[must_use]
+pub fn leave<W: Word<Int = u64>>(word: &W) -> bool {
+    word.fetch_sub(1, Release) == DRAINING | 1
+}
+
+/// Announces the drainer and gives the references outstanding at that moment.
+#[inline]
+pub fn begin_drain<W: Word<Int = u64>>(word: &W) -> u64 {
+    word.fetch_or(DRAINING, AcqRel) & !DRAINING
+}
+
+/// References outstanding now.
+#[inline]
+pub fn outstanding<W: Word<Int = u64>>(word: &W) -> u64 {
+    word.load(Acquire) & !DRAINING
+}
+
+/// Ends a drain: `true` when no reference was left and the word is 0 again.
+#[inline]
+#[must_use]
+pub fn finish_drain<W: Word<Int = u64>>(word: &W) -> bool {
+    word.compare_exchange(DRAINING, 0, Acquire, Relaxed).is_ok()
+}
+
+/// Withdraws the announcement; the references stay.
+#[inline]
+pub fn cancel_drain<W: Word<Int = u64>>(word: &W) {
+    word.fetch_and(!DRAINING, AcqRel);
+}
