@@ -16,13 +16,16 @@
 ///     paths { @8 tail: *mut dmem_ref_node_t }
 /// }
 /// ```
+/// `group @8 pub val: …` marks a container that the documented table names through its members only.
+///
 /// Each gives the struct, `const _` assertions that name the field in their message, and `NAME_INFO`, reached through
 /// [`super::Reflect`].
+#[macro_export]
 macro_rules! abi_struct {
     ($(
         $(#[$meta:meta])*
         pub struct $name:ident : size $size:literal, align $align:literal {
-            $( $(#[$fmeta:meta])* @ $off:literal pub $field:ident : $ty:ty ),* $(,)?
+            $( $(#[$fmeta:meta])* $($group:ident)? @ $off:literal pub $field:ident : $ty:ty ),* $(,)?
         }
         $( paths { $( @ $poff:literal $($seg:ident).+ : $pty:ty ),* $(,)? } )?
     )*) => {$(
@@ -45,16 +48,18 @@ macro_rules! abi_struct {
                 align: ::core::mem::align_of::<$name>(),
                 fields: &[
                     $( $crate::abi::reflect::FieldInfo {
-                        path: stringify!($field),
+                        path: $crate::abi::reflect::plain(stringify!($field)),
                         offset: ::core::mem::offset_of!($name, $field),
                         size: ::core::mem::size_of::<$ty>(),
                         ty: stringify!($ty),
+                        group: $crate::abi_group!($($group)?),
                     }, )*
                     $($( $crate::abi::reflect::FieldInfo {
-                        path: abi_path!($($seg).+),
+                        path: $crate::abi_path!($($seg).+),
                         offset: ::core::mem::offset_of!($name, $($seg).+),
                         size: ::core::mem::size_of::<$pty>(),
                         ty: stringify!($pty),
+                        group: false,
                     }, )*)?
                 ],
             };
@@ -63,18 +68,47 @@ macro_rules! abi_struct {
 }
 
 /// `a.b.c` as one string without spaces.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! abi_path {
     ($first:ident $(. $rest:ident)*) => { concat!(stringify!($first) $(, ".", stringify!($rest))*) };
 }
 
+/// Whether a field was declared with `group`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! abi_group {
+    () => {
+        false
+    };
+    (group) => {
+        true
+    };
+}
+
+/// Name of an enumerator; `_1XL as "1XL" = 0` gives one that is not a Rust name.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! abi_label {
+    ($value:ident) => {
+        stringify!($value)
+    };
+    ($value:ident $label:literal) => {
+        $label
+    };
+}
+
 /// Declares an enumeration as a transparent integer, so that any bytes the other side wrote are a valid value.
+#[macro_export]
 macro_rules! abi_enum {
     ($(
         $(#[$meta:meta])*
-        pub enum $name:ident : $repr:ty { $( $(#[$vmeta:meta])* $value:ident = $number:literal ),* $(,)? }
+        pub enum $name:ident : $repr:ty {
+            $( $(#[$vmeta:meta])* $value:ident $(as $label:literal)? = $number:literal ),* $(,)?
+        }
     )*) => {$(
         $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(transparent)]
         pub struct $name(pub $repr);
 
@@ -86,7 +120,7 @@ macro_rules! abi_enum {
             const INFO: $crate::abi::reflect::EnumInfo = $crate::abi::reflect::EnumInfo {
                 name: stringify!($name),
                 size: ::core::mem::size_of::<$name>(),
-                values: &[ $( (stringify!($value), $number as i64) ),* ],
+                values: &[ $( ($crate::abi_label!($value $($label)?), $number as i64) ),* ],
             };
         }
     )*};

@@ -17,6 +17,39 @@ mod macros;
 pub mod reflect;
 
 /// A struct that can tell its layout.
+///
+/// A declaration whose offsets hold builds:
+///
+/// ```
+/// # #![allow(non_camel_case_types, reason = "C names")]
+/// nrt_core::abi_struct! {
+///     /// A list.
+///     #[repr(C)]
+///     pub struct list_t: size 16, align 8 {
+///         /// First entry.
+///         @0 pub head: u64,
+///         /// Last entry.
+///         @8 pub tail: u64,
+///     }
+/// }
+/// assert_eq!(<list_t as nrt_core::abi::Reflect>::INFO.fields[1].offset, 8);
+/// ```
+///
+/// One that is off by a single byte does not:
+///
+/// ```compile_fail,E0080
+/// # #![allow(non_camel_case_types, reason = "C names")]
+/// nrt_core::abi_struct! {
+///     /// A list.
+///     #[repr(C)]
+///     pub struct list_t: size 16, align 8 {
+///         /// First entry.
+///         @0 pub head: u64,
+///         /// Last entry.
+///         @9 pub tail: u64,
+///     }
+/// }
+/// ```
 pub trait Reflect {
     /// Layout as compiled.
     const INFO: reflect::StructInfo;
@@ -28,5 +61,45 @@ pub trait ReflectEnum {
     const INFO: reflect::EnumInfo;
 }
 
+mod context;
+mod core_handles;
+mod dmem;
+mod enums;
+mod exec_queue;
+mod feature_map;
+mod hash_table;
+mod ledger;
+mod lists;
+mod mem_ref;
+mod members;
+mod model;
 mod ndl;
+mod pthread;
+mod scratchpad;
+mod stdio;
+mod tensor;
+mod ulib;
+mod usage_tables;
+
+pub use context::*;
+pub use core_handles::*;
+pub use dmem::*;
+pub use enums::*;
+pub use exec_queue::*;
+pub use feature_map::*;
+pub use hash_table::*;
+pub use ledger::*;
+pub use lists::*;
+pub use mem_ref::*;
+pub use members::*;
+pub use model::*;
 pub use ndl::*;
+pub use pthread::*;
+pub use scratchpad::*;
+pub use stdio::*;
+pub use tensor::*;
+pub use ulib::*;
+pub use usage_tables::*;
+
+#[cfg(test)]
+mod tests;

@@ -11,13 +11,16 @@ pub struct FieldInfo {
     pub size: usize,
     /// Rust type of the field, as written in the declaration.
     pub ty: &'static str,
+    /// Whether this is a container that the documented table names through its members only.
+    pub group: bool,
 }
 
 impl FieldInfo {
-    /// Whether the span has no documented name: `unk_*`, `pad_*` and `spare_*` are layout, not interface.
+    /// Whether the documented table has no row for this: `unk_*`, `pad_*` and `spare_*` are layout, not interface, and
+    /// the members of a `group` stand for it.
     #[must_use]
     pub const fn is_unnamed(&self) -> bool {
-        starts_with(self.path, "unk_") || starts_with(self.path, "pad_") || starts_with(self.path, "spare_")
+        self.group || starts_with(self.path, "unk_") || starts_with(self.path, "pad_") || starts_with(self.path, "spare_")
     }
 }
 
@@ -43,6 +46,13 @@ pub struct EnumInfo {
     pub size: usize,
     /// Enumerators in declaration order.
     pub values: &'static [(&'static str, i64)],
+}
+
+/// A field name as C spells it: `type` for the raw identifier `r#type`.
+#[doc(hidden)]
+#[must_use]
+pub const fn plain(name: &'static str) -> &'static str {
+    if starts_with(name, "r#") { name.split_at(2).1 } else { name }
 }
 
 const fn starts_with(text: &str, prefix: &str) -> bool {

@@ -1,0 +1,25 @@
+//! Stand-ins for the C library's synchronisation objects: its sizes, its alignment, our words.
+//!
+//! Zero bytes are an unlocked mutex and an unused condition, for the C library as for us.
+
+use core::sync::atomic::AtomicU32;
+
+abi_struct! {
+    /// A mutex. The word is where the C library keeps its own, with the same values: 0 free, 1 held, 2 held with waiters.
+    #[repr(C, align(8))]
+    pub struct pthread_mutex_t: size 40, align 8 {
+        /// The futex word.
+        @0 pub word: AtomicU32,
+        /// Used by the C library only.
+        @4 pub spare_4_rest: [u32; 9],
+    }
+
+    /// A condition variable.
+    #[repr(C, align(8))]
+    pub struct pthread_cond_t: size 48, align 8 {
+        /// Counts the wake-ups; waiters sleep on it.
+        @0 pub sequence: AtomicU32,
+        /// Used by the C library only.
+        @4 pub spare_4_rest: [u32; 11],
+    }
+}
