@@ -14,7 +14,6 @@ use crate::error::{Cause, Error, Result};
 use crate::status::Status;
 
 /// The process-wide tree, or null.
-#[expect(non_upper_case_globals, reason = "debuggers know the variable by its C name")]
 #[unsafe(no_mangle)]
 pub static tdrv_ctx_0: AtomicPtr<tdrv_ctx_t> = AtomicPtr::new(core::ptr::null_mut());
 

@@ -221,6 +221,8 @@ pub enum Cause {
     },
     /// The plan repeats a variable id.
     DuplicateVariable(u32),
+    /// The model has no such variable, or the variable has no memory.
+    UnknownVariable(u32),
     /// Scratchpad page size outside 1..=0xFFFF_FFFF.
     ScratchpadPageSize(u64),
     /// More scratchpad pages than a core can have.
@@ -268,7 +270,14 @@ pub enum Cause {
         /// Logical core of the model.
         model: u32,
     },
-    /// An executor called back into the core it runs on.
+    /// A device-to-device copy between HBM channels.
+    DifferentHbm {
+        /// Channel of the source.
+        source: u32,
+        /// Channel of the target.
+        target: u32,
+    },
+    /// An executor or a source called back into the core that waits for it.
     Reentered,
     /// A wait ran into its deadline.
     TimedOut(&'static str),
@@ -319,7 +328,9 @@ impl fmt::Display for Cause {
         match *self {
             Self::PoolFull(pool) => write!(f, "the pool of {} is full", pool.name()),
             Self::OutOfMemory(oom) => oom.fmt(f),
-            Self::Driver { call, device, errno } => write!(f, "driver request \"{}\" on ND {device} failed: {errno}", call.name()),
+            Self::Driver { call, device, errno } => {
+                write!(f, "driver request \"{}\" on ND {device} failed: {errno}", call.name())
+            }
             Self::HostMemory { size } => write!(f, "no {size} bytes of host memory"),
             Self::UsageNotAllowed { usage, location } => {
                 write!(f, "usage {} is not allowed in {} memory", usage.name(), location.name())
@@ -328,7 +339,9 @@ impl fmt::Display for Cause {
             Self::ZeroSize => f.write_str("the size is 0"),
             Self::Alignment(align) => write!(f, "alignment {align} is not a power of two"),
             Self::HostAlignment(align) => write!(f, "alignment {align} in host memory, expected none"),
-            Self::ChannelOutOfRange { channel, channels } => write!(f, "HBM channel {channel} does not exist, the device has {channels}"),
+            Self::ChannelOutOfRange { channel, channels } => {
+                write!(f, "HBM channel {channel} does not exist, the device has {channels}")
+            }
             Self::OutOfBounds { offset, size, limit } => {
                 write!(f, "{size} bytes at offset {offset} do not lie inside {limit} bytes")
             }
@@ -358,9 +371,12 @@ impl fmt::Display for Cause {
             }
             Self::NameTooLong { length, limit } => write!(f, "a name of {length} bytes, expected at most {limit}"),
             Self::DuplicateVariable(id) => write!(f, "variable {id} occurs twice in the plan"),
+            Self::UnknownVariable(id) => write!(f, "the model has no memory for a variable {id}"),
             Self::ScratchpadPageSize(bytes) => write!(f, "scratchpad page size {bytes}, expected 1 to 4294967295"),
             Self::ScratchpadPages { need, limit } => write!(f, "{need} scratchpad pages are needed, a core can have {limit}"),
-            Self::ScratchpadPageAddress(pa) => write!(f, "the driver placed a scratchpad page at {pa:#x}, expected a multiple of 4096"),
+            Self::ScratchpadPageAddress(pa) => {
+                write!(f, "the driver placed a scratchpad page at {pa:#x}, expected a multiple of 4096")
+            }
             Self::ScratchpadSpan { offset, size, page_size } => {
                 write!(f, "no page of {page_size} bytes holds {size} bytes at arena offset {offset}")
             }
@@ -374,9 +390,14 @@ impl fmt::Display for Cause {
                 CarveoutRule::Size => f.write_str("EVTACCEL carveout: the size must be 8"),
             },
             Self::Ucode(what) => write!(f, "microcode library: {what}"),
-            Self::Binding { index, need, have } => write!(f, "slot {index} needs a tensor of at least {need} bytes, bound are {have}"),
+            Self::Binding { index, need, have } => {
+                write!(f, "slot {index} needs a tensor of at least {need} bytes, bound are {have}")
+            }
             Self::WrongCore { tensor, model } => write!(f, "the tensor lives on logical core {tensor}, the model on {model}"),
-            Self::Reentered => f.write_str("the executor called back into the core it runs on"),
+            Self::DifferentHbm { source, target } => {
+                write!(f, "a device copy from HBM {source} to HBM {target}, expected one HBM")
+            }
+            Self::Reentered => f.write_str("an executor or a source of bytes called back into the core that waits for it"),
             Self::TimedOut(what) => write!(f, "timed out waiting for {what}"),
             Self::Busy { operations, models } => write!(f, "{operations} operations and {models} models are still in use"),
             Self::Source(what) => write!(f, "the source of the bytes failed: {what}"),
@@ -388,7 +409,11 @@ impl fmt::Display for Cause {
 impl fmt::Display for OutOfMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "no room for {} bytes (alignment: ", self.size)?;
-        if self.align > 1 { write!(f, "{}", self.align)? } else { f.write_str("none")? }
+        if self.align > 1 {
+            write!(f, "{}", self.align)?;
+        } else {
+            f.write_str("none")?;
+        }
         write!(f, ", usage: {}) in {} memory on ND{}:NC{}", self.usage.name(), self.location.name(), self.device, self.core)?;
         if self.location == Location::Device { write!(f, ", HBM {}", self.channel) } else { Ok(()) }
     }

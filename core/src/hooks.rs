@@ -54,6 +54,6 @@ pub unsafe trait Hooks: Sync {
     /// `memory` and `bytes` are those of one earlier `host_map` call, and nothing refers to the memory any more.
     unsafe fn host_unmap(&self, memory: NonNull<u8>, bytes: usize);
 
-    /// Takes one log record. Called without any lock of the core held.
+    /// Takes one log record. It must not call back into the runtime: a lock of the core may be held.
     fn log(&self, level: Level, text: fmt::Arguments<'_>);
 }

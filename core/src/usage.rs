@@ -1,6 +1,6 @@
 //! Usage types, locations and the category tables (fact sheet `dmem` §§1, 3, 16; errata 13–16).
 
-use crate::abi::{AGGREGATE_CATEGORY, DEVICE_CATEGORY, HOST_CATEGORY};
+use crate::abi::{USAGE_AGGREGATE, USAGE_CATEGORY_REJECT, USAGE_DEVICE_CATEGORY, USAGE_HOST_CATEGORY};
 
 /// Where memory lives. The discriminants are those of `dma_mem_location_t`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -157,21 +157,18 @@ impl Usage {
     #[must_use]
     pub const fn category(self, location: Location) -> Option<u8> {
         let category = match location {
-            Location::Host => HOST_CATEGORY[self.number()],
-            Location::Device => DEVICE_CATEGORY[self.number()],
+            Location::Host => USAGE_HOST_CATEGORY[self.number()],
+            Location::Device => USAGE_DEVICE_CATEGORY[self.number()],
         };
-        if category == REJECT { None } else { Some(category) }
+        if category == USAGE_CATEGORY_REJECT { None } else { Some(category) }
     }
 
     /// The reporting class of this usage.
     #[must_use]
     pub const fn class(self) -> Class {
-        Class::ALL[AGGREGATE_CATEGORY[self.number()] as usize]
+        Class::ALL[USAGE_AGGREGATE[self.number()] as usize]
     }
 }
-
-/// Table byte that says "this usage is not allowed here".
-pub const REJECT: u8 = 20;
 
 /// Reporting class: the columns of the memory table, by the corrected aggregate bytes (errata 14).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

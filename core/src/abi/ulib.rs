@@ -58,7 +58,7 @@ abi_struct! {
     }
 
     /// One function in the device table (fact sheet `ulib` §1.3).
-    #[derive(Clone, Copy, Debug)]
+    #[derive(Clone, Copy, Debug, zerocopy::IntoBytes, zerocopy::Immutable, zerocopy::KnownLayout)]
     #[repr(C)]
     pub struct SUNDA_UCODE_LIB_LIBRARY_TABLE_ENTRY: size 280, align 8 {
         /// 1 = the entry is in use.

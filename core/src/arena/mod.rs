@@ -6,5 +6,5 @@ mod storage;
 
 pub(crate) use pool::{Handle, PoolWords, Slot, SlotPool};
 pub(crate) use slots::*;
-pub(crate) use storage::Arenas;
+pub(crate) use storage::{Arenas, flat};
 pub use storage::{Capacities, DefaultStorage, LargeStorage, SmallStorage, Storage};

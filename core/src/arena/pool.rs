@@ -199,9 +199,4 @@ impl<T: Slot> SlotPool<T> {
     pub(crate) fn touched(&self) -> u32 {
         self.words.fresh.load(Acquire)
     }
-
-    /// Number of slots.
-    pub(crate) fn capacity(&self) -> u32 {
-        self.len
-    }
 }

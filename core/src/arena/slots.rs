@@ -99,10 +99,10 @@ pub(crate) struct ModelSlot {
     pub(crate) group: dmem_list_t,
     /// Logical core of the model.
     pub(crate) vnc: AtomicU32,
+    /// Physical core of the logical core.
+    pub(crate) relative: AtomicU32,
     /// 1 while the model counts as a user of the core's shared microcode library.
     pub(crate) uses_ulib: AtomicU32,
-    /// 1 while the model counts on the scratchpad pages its cleanup record names.
-    pub(crate) uses_scratchpad: AtomicU32,
     meta: Meta,
 }
 slot_with_meta!(ModelSlot);

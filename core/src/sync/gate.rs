@@ -32,7 +32,11 @@ impl Gate {
     /// A shut gate with nobody inside.
     #[must_use]
     pub const fn new() -> Self {
-        Self { state: AtomicU32::new(Self::SHUT), left: AtomicU32::new(0), stripes: [const { Stripe(AtomicU64::new(0)) }; STRIPES] }
+        Self {
+            state: AtomicU32::new(Self::SHUT),
+            left: AtomicU32::new(0),
+            stripes: [const { Stripe(AtomicU64::new(0)) }; STRIPES],
+        }
     }
 
     /// Opens the gate.

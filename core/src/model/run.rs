@@ -1,0 +1,221 @@
+//! Running a model (fact sheet `model-db` §7): one at a time on a core, through an executor.
+//!
+//! Running the engines is outside this system; what "run" does is up to an [`Executor`]. The core guarantees that the model
+//! stays, that its core is its own, and that what is bound fits.
+
+use core::sync::atomic::AtomicU32;
+use core::sync::atomic::Ordering::Relaxed;
+
+use crate::abi::kbl_fmap_set_t;
+use crate::arena::MAX_CORES_PER_VCORE;
+use crate::context::ResolvedCore;
+use crate::driver::Driver;
+use crate::error::{Cause, Error, Result};
+use crate::hooks::Hooks;
+use crate::status::Status;
+use crate::sync;
+use crate::system::System;
+use crate::tensor::TensorRef;
+
+/// Does the work of one execution.
+pub trait Executor {
+    /// Executes. The core is held and the model pinned; calling back into the same core gives `NRT_INVALID`.
+    ///
+    /// # Errors
+    /// Whatever the executor finds; the caller of `run` gets it.
+    fn execute<D: Driver, H: Hooks>(&self, run: &Run<'_, D, H>) -> Result<()>;
+}
+
+/// Moves bytes from the inputs to the outputs, device to device: output *k* gets input *k* mod *n*, repeated or cut to its
+/// size. It stands in for the engines, so that what is read back can be checked.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CopyExecutor;
+
+impl Executor for CopyExecutor {
+    fn execute<D: Driver, H: Hooks>(&self, run: &Run<'_, D, H>) -> Result<()> {
+        if run.inputs() == 0 {
+            return Ok(());
+        }
+        for output in 0..run.outputs() {
+            let input = output % run.inputs();
+            let (length, total) = (run.input_bytes(input), run.output_bytes(output));
+            let mut done = 0;
+            while done < total {
+                let bytes = length.min(total - done);
+                run.copy(input, 0, output, done, bytes)?;
+                done += bytes;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One execution, as an executor sees it.
+pub struct Run<'a, D, H> {
+    system: &'a System<D, H>,
+    model: u32,
+    inputs: &'a [TensorRef],
+    outputs: &'a [TensorRef],
+}
+
+impl<D: Driver, H: Hooks> Run<'_, D, H> {
+    /// Id of the running model.
+    #[must_use]
+    pub fn model(&self) -> u32 {
+        self.model
+    }
+
+    /// Number of bound inputs.
+    #[must_use]
+    pub fn inputs(&self) -> usize {
+        self.inputs.len()
+    }
+
+    /// Number of bound outputs.
+    #[must_use]
+    pub fn outputs(&self) -> usize {
+        self.outputs.len()
+    }
+
+    /// Bytes of an input tensor; 0 when there is none of that index.
+    #[must_use]
+    pub fn input_bytes(&self, input: usize) -> u64 {
+        self.inputs.get(input).map_or(0, |tensor| tensor.bytes)
+    }
+
+    /// Bytes of an output tensor; 0 when there is none of that index.
+    #[must_use]
+    pub fn output_bytes(&self, output: usize) -> u64 {
+        self.outputs.get(output).map_or(0, |tensor| tensor.bytes)
+    }
+
+    /// Copies from an input to an output.
+    ///
+    /// # Errors
+    /// `NRT_INVALID` when there is no such tensor or a span does not lie inside it; what the driver answers.
+    pub fn copy(&self, input: usize, input_offset: u64, output: usize, output_offset: u64, bytes: u64) -> Result<()> {
+        let missing = |index: usize| Error::invalid(Cause::Binding { index: index as u32, need: bytes, have: 0 });
+        let src = self.inputs.get(input).ok_or(missing(input))?;
+        let dst = self.outputs.get(output).ok_or(missing(output))?;
+        self.system.tensor_copy(src, input_offset, dst, output_offset, bytes)
+    }
+}
+
+impl<D: Driver, H: Hooks> System<D, H> {
+    /// Holds logical core `vnc`, pins the model, checks the binding, executes.
+    ///
+    /// # Errors
+    /// `NRT_INVALID` when the calling thread executes on this core already, or the tensors do not fit the contract;
+    /// `NRT_TIMEOUT` when the core did not become free in time; `NRT_INVALID_HANDLE` when the model is not resident; what
+    /// the executor answers.
+    ///
+    /// # Concurrency
+    /// The execution lock of the first core for the whole execution; the database lock of each core, one at a time.
+    pub(crate) fn run(
+        &self,
+        vnc: u32,
+        id: u32,
+        inputs: &[TensorRef],
+        outputs: &[TensorRef],
+        deadline_ns: Option<u64>,
+        executor: &impl Executor,
+    ) -> Result<()> {
+        let first = self.core(vnc, 0)?;
+        let running_thread = &self.arenas.core(first.device, first.core).running_thread;
+        let this_thread = self.hooks.thread_id();
+        if running_thread.load(Relaxed) == this_thread {
+            return Err(Error::invalid(Cause::Reentered));
+        }
+        // SAFETY: the record of an owned core lives for ever; the reference covers the lock alone.
+        let lock = unsafe { &(*first.tpb.as_ptr()).hw_exec_queue.compute_req_lock };
+        let _held = sync::lock_until(lock, &self.hooks, deadline_ns)
+            .ok_or(Error::new(Status::Timeout, Cause::TimedOut("the core to become free")))?;
+        let pinned = self.pin(vnc, id)?;
+        self.check_binding(&pinned, vnc, inputs, outputs)?;
+        running_thread.store(this_thread, Relaxed);
+        self.set_running(&pinned, id);
+        let result = executor.execute(&Run { system: self, model: id, inputs, outputs });
+        self.set_running(&pinned, 0);
+        running_thread.store(0, Relaxed);
+        if result.is_ok() {
+            outputs.iter().for_each(|output| self.tensor_completed(output));
+        }
+        result
+    }
+
+    /// References to a model on all its cores.
+    ///
+    /// # Errors
+    /// `NRT_INVALID_HANDLE` when it is not resident.
+    pub(crate) fn pin(&self, vnc: u32, id: u32) -> Result<Pinned<'_, D, H>> {
+        let unknown = |_| Error::new(Status::InvalidHandle, Cause::UnknownModel(id));
+        let mut pinned = Pinned { system: self, held: [None; MAX_CORES_PER_VCORE] };
+        for relative in 0..self.settings.logical_core_size {
+            let core = self.core(vnc, relative)?;
+            match self.database_acquire(&core, id) {
+                Ok(slot) => pinned.held[relative as usize] = Some((core, slot)),
+                // Models of one subgraph are resident on the first core only.
+                Err(error) if relative == 0 => return Err(unknown(error)),
+                Err(_) => break,
+            }
+        }
+        Ok(pinned)
+    }
+
+    fn set_running(&self, pinned: &Pinned<'_, D, H>, id: u32) {
+        for (core, _) in pinned.held.iter().flatten() {
+            // SAFETY: the field belongs to a live record, is aligned, and is only ever accessed atomically after init.
+            unsafe { AtomicU32::from_ptr(&raw mut (*core.tpb.as_ptr()).h_running_model.id) }.store(id, Relaxed);
+        }
+    }
+
+    /// Model that executes on a core, or 0.
+    pub(crate) fn running_model(&self, core: &ResolvedCore) -> u32 {
+        // SAFETY: as in `set_running`.
+        unsafe { AtomicU32::from_ptr(&raw mut (*core.tpb.as_ptr()).h_running_model.id) }.load(Relaxed)
+    }
+
+    /// Every slot of the contract has a tensor that is large enough and lives on the model's logical core.
+    fn check_binding(&self, pinned: &Pinned<'_, D, H>, vnc: u32, inputs: &[TensorRef], outputs: &[TensorRef]) -> Result<()> {
+        let Some((_, slot)) = pinned.held[0] else { return Ok(()) };
+        // SAFETY: pinned, so published and unchanging.
+        let (input, output) = unsafe { ((*slot.as_ptr()).model.input_fmap_set, (*slot.as_ptr()).model.output_fmap_set) };
+        for (contract, bound) in [(input, inputs), (output, outputs)] {
+            check_contract(&contract, vnc, bound)?;
+        }
+        Ok(())
+    }
+}
+
+fn check_contract(contract: &kbl_fmap_set_t, vnc: u32, bound: &[TensorRef]) -> Result<()> {
+    if bound.len() > contract.n as usize {
+        return Err(Error::invalid(Cause::Binding { index: contract.n, need: 0, have: bound[contract.n as usize].bytes }));
+    }
+    for index in 0..contract.n {
+        // SAFETY: the set of a pinned model has `n` declarations.
+        let need = unsafe { (*contract.fmaps.add(index as usize)).size };
+        let have = bound.get(index as usize).map_or(0, |tensor| tensor.bytes);
+        if have < need {
+            return Err(Error::invalid(Cause::Binding { index, need, have }));
+        }
+        let tensor = bound[index as usize].vnc;
+        if tensor != vnc as i32 {
+            return Err(Error::invalid(Cause::WrongCore { tensor, model: vnc }));
+        }
+    }
+    Ok(())
+}
+
+/// A model that cannot be unloaded while this exists.
+pub(crate) struct Pinned<'a, D: Driver, H: Hooks> {
+    system: &'a System<D, H>,
+    pub(crate) held: [Option<(ResolvedCore, core::ptr::NonNull<crate::arena::ModelSlot>)>; MAX_CORES_PER_VCORE],
+}
+
+impl<D: Driver, H: Hooks> Drop for Pinned<'_, D, H> {
+    fn drop(&mut self) {
+        for (_, slot) in self.held.iter().rev().flatten() {
+            self.system.database_release(*slot);
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! The model database of each core: who is resident, who uses it, and how one leaves (fact sheet `model-db` §§1–3).
+//!
+//! This is the documented locked shape: a chained table keyed by model id, the reference counted up under the lock that
+//! guards the look-up and down without it. Leaving is *unlink, unlock, then drain*; the drain sleeps instead of spinning
+//! and can have a deadline.
+
+use core::mem::offset_of;
+use core::ptr::NonNull;
+use core::sync::atomic::Ordering::{Relaxed, Release};
+
+use crate::abi::{ht_node_t, model_t};
+use crate::arena::{MODEL_DB_BUCKETS, ModelSlot, flat};
+use crate::context::ResolvedCore;
+use crate::driver::Driver;
+use crate::error::{Cause, Error, Result};
+use crate::hash_table::HashTable;
+use crate::hooks::{Hooks, Wait};
+use crate::status::Status;
+use crate::sync;
+use crate::system::System;
+
+impl<D: Driver, H: Hooks> System<D, H> {
+    fn database(&self, core: &ResolvedCore) -> HashTable {
+        // SAFETY: the record of an owned core; header and buckets are one block that lives for ever.
+        unsafe {
+            let db = self.arenas.databases.add(flat(core.device, core.core)).as_ptr();
+            HashTable::new(NonNull::new_unchecked(&raw mut (*db).table), NonNull::new_unchecked((&raw mut (*db).buckets).cast()))
+        }
+    }
+
+    /// Marks the chains as changing (odd) or settled (even); readers that walk without the lock will look at it.
+    fn database_changes(&self, core: &ResolvedCore) {
+        // SAFETY: an atomic in the record of an owned core.
+        let sequence = unsafe { &(*self.arenas.databases.add(flat(core.device, core.core)).as_ptr()).sequence };
+        sequence.store(sequence.load(Relaxed).wrapping_add(1), Release);
+    }
+
+    fn database_lock(&self, core: &ResolvedCore) -> sync::Guard<'_, H> {
+        // SAFETY: the record of an owned core lives for ever; the reference covers the lock alone.
+        sync::lock(unsafe { &(*core.tpb.as_ptr()).model_db_lock }, &self.hooks)
+    }
+
+    /// Writes the empty database of a core and hangs it into the core's record.
+    ///
+    /// # Safety
+    /// Nobody uses the core yet.
+    pub(crate) unsafe fn database_initialise(&self, core: &ResolvedCore) {
+        // SAFETY: exclusive by contract.
+        unsafe {
+            self.database(core).initialise(MODEL_DB_BUCKETS as u64);
+            let db = self.arenas.databases.add(flat(core.device, core.core)).as_ptr();
+            (*db).sequence.store(0, Relaxed);
+            (*core.tpb.as_ptr()).model_db_lock.word.store(0, Relaxed);
+            (*core.tpb.as_ptr()).model_db = &raw mut (*db).table;
+            (*core.tpb.as_ptr()).h_running_model.id = 0;
+        }
+    }
+
+    /// A model id that was never used. 0 is reserved, also when the 64-bit counter is cut to 32 bits (the original tests
+    /// the uncut sum).
+    pub(crate) fn mint(&self) -> u32 {
+        loop {
+            let id = self.arenas.next_model.fetch_add(1, Relaxed).wrapping_add(1) as u32;
+            if id != 0 {
+                return id;
+            }
+        }
+    }
+
+    /// Makes a model findable on a core (`add_model`).
+    ///
+    /// # Errors
+    /// `NRT_INVALID_HANDLE` when the id is resident already.
+    ///
+    /// # Safety
+    /// `slot` holds a complete model of this core that is in no database.
+    pub(crate) unsafe fn database_add(&self, core: &ResolvedCore, slot: NonNull<ModelSlot>) -> Result<()> {
+        // SAFETY: written before publication.
+        let id = unsafe { (*slot.as_ptr()).model.h_model.id };
+        let _held = self.database_lock(core);
+        let database = self.database(core);
+        if database.find(u64::from(id)).is_some() {
+            return Err(Error::new(Status::InvalidHandle, Cause::DuplicateModel(id)));
+        }
+        self.database_changes(core);
+        // SAFETY: by contract; the node pointer keeps the provenance of the slot array.
+        unsafe { database.insert(u64::from(id), NonNull::new_unchecked(&raw mut (*slot.as_ptr()).model.ht_node)) };
+        self.database_changes(core);
+        Ok(())
+    }
+
+    /// Finds a model and takes a reference: what the original calls `get_model_ref_count`.
+    ///
+    /// # Errors
+    /// `NRT_FAILURE` when the id is 0 or not resident; callers of the public interface see `NRT_INVALID_HANDLE`.
+    pub(crate) fn database_acquire(&self, core: &ResolvedCore, id: u32) -> Result<NonNull<ModelSlot>> {
+        if id == 0 {
+            return Err(Error::new(Status::Failure, Cause::UnknownModel(0)));
+        }
+        let _held = self.database_lock(core);
+        let node = self.database(core).find(u64::from(id)).ok_or(Error::new(Status::Failure, Cause::UnknownModel(id)))?;
+        let slot = slot_of(node);
+        // SAFETY: a resident model.
+        sync::enter(unsafe { &(*slot.as_ptr()).model.ref_count });
+        Ok(slot)
+    }
+
+    /// Gives a reference back. Takes no lock.
+    pub(crate) fn database_release(&self, slot: NonNull<ModelSlot>) {
+        // SAFETY: slots are type-stable; the count is an atomic that nobody resets in bulk.
+        let count = unsafe { &(*slot.as_ptr()).model.ref_count };
+        if sync::leave(count) {
+            self.hooks.wake(low_half(count), i32::MAX as u32);
+        }
+    }
+
+    /// Makes a model unfindable and announces the drain. The model is the caller's once [`drained`](Self::drained) said so.
+    ///
+    /// # Errors
+    /// `NRT_FAILURE` when the id is not resident.
+    pub(crate) fn database_remove(&self, core: &ResolvedCore, id: u32) -> Result<NonNull<ModelSlot>> {
+        let slot = {
+            let _held = self.database_lock(core);
+            self.database_changes(core);
+            let node = self.database(core).remove(u64::from(id));
+            self.database_changes(core);
+            slot_of(node.ok_or(Error::new(Status::Failure, Cause::UnknownModel(id)))?)
+        };
+        // SAFETY: as in `database_release`. Outside the lock: draining under it would keep out those who must look up.
+        sync::begin_drain(unsafe { &(*slot.as_ptr()).model.ref_count });
+        Ok(slot)
+    }
+
+    /// Waits until nobody holds a removed model any more; `false` when the deadline passed first.
+    pub(crate) fn drained(&self, slot: NonNull<ModelSlot>, deadline_ns: Option<u64>) -> bool {
+        // SAFETY: as in `database_release`.
+        let count = unsafe { &(*slot.as_ptr()).model.ref_count };
+        loop {
+            if sync::finish_drain(count) {
+                return true;
+            }
+            // The low half holds the count: a release in between changes it and the wait returns at once.
+            let now = sync::outstanding(count) as u32;
+            if now != 0 && self.hooks.wait(low_half(count), now, deadline_ns) == Wait::TimedOut {
+                return sync::finish_drain(count);
+            }
+        }
+    }
+
+    /// Makes a removed model findable again; its references were never disturbed.
+    ///
+    /// # Errors
+    /// As [`database_add`](Self::database_add).
+    ///
+    /// # Safety
+    /// `slot` was removed from `core` and not drained.
+    pub(crate) unsafe fn database_restore(&self, core: &ResolvedCore, slot: NonNull<ModelSlot>) -> Result<()> {
+        // SAFETY: by contract.
+        unsafe {
+            sync::cancel_drain(&(*slot.as_ptr()).model.ref_count);
+            self.database_add(core, slot)
+        }
+    }
+
+    /// References held on a model right now.
+    pub(crate) fn references(&self, slot: NonNull<ModelSlot>) -> u64 {
+        // SAFETY: as in `database_release`.
+        sync::outstanding(unsafe { &(*slot.as_ptr()).model.ref_count })
+    }
+
+    /// Models resident on a core.
+    pub(crate) fn resident(&self, core: &ResolvedCore) -> u64 {
+        let _held = self.database_lock(core);
+        self.database(core).count()
+    }
+
+    /// Id of some resident model of a core, for those who remove them all.
+    pub(crate) fn any_resident(&self, core: &ResolvedCore) -> Option<u32> {
+        let _held = self.database_lock(core);
+        let mut id = None;
+        // SAFETY: nodes of the table are embedded in live models.
+        self.database(core).for_each(|node| id = Some(unsafe { (*slot_of(node).as_ptr()).model.h_model.id }));
+        id
+    }
+
+    /// Calls `visit` with every resident model of a core, under the database lock.
+    pub(crate) fn for_each_resident(&self, core: &ResolvedCore, mut visit: impl FnMut(NonNull<ModelSlot>)) {
+        let _held = self.database_lock(core);
+        self.database(core).for_each(|node| visit(slot_of(node)));
+    }
+}
+
+/// The slot around an embedded node; never called with a bucket.
+fn slot_of(node: NonNull<ht_node_t>) -> NonNull<ModelSlot> {
+    const OFFSET: usize = offset_of!(ModelSlot, model) + offset_of!(model_t, ht_node);
+    // SAFETY: chain nodes are embedded in slots at this offset, and were linked through pointers that cover the slot array.
+    unsafe { node.byte_sub(OFFSET).cast() }
+}
+
+/// The futex word of a reference count: its low 32 bits on a little-endian machine.
+fn low_half(count: &core::sync::atomic::AtomicU64) -> *const u32 {
+    const { assert!(cfg!(target_endian = "little"), "the count sits in the first half of the word") };
+    core::ptr::from_ref(count).cast()
+}

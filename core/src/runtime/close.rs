@@ -1,0 +1,182 @@
+//! Teardown (fact sheet `context-tree` §11): tolerant of a partial tree, never stops half-way.
+
+use core::ptr::null_mut;
+use core::sync::atomic::Ordering::Relaxed;
+
+use crate::context::{self, ResolvedCore};
+use crate::driver::Driver;
+use crate::error::{Cause, Error, Result};
+use crate::hooks::{Hooks, Level};
+use crate::status::Status;
+use crate::system::System;
+
+use super::Runtime;
+
+/// What a close found and could not give back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CloseReport {
+    /// Models that were still resident; they were unloaded.
+    pub models: u32,
+    /// Tensors that were still alive; they were freed.
+    pub tensors: u32,
+    /// Allocations that were still alive apart from those; they were freed.
+    pub allocations: u32,
+    /// Allocations the driver refused to take back, also now.
+    pub quarantined: u32,
+    /// Bytes of these.
+    pub quarantined_bytes: u64,
+    /// Device bytes on the books at the end; anything but 0 is a defect of the runtime.
+    pub device_bytes: u64,
+    /// Nodes in use at the end; anything but 0 is a defect of the runtime.
+    pub nodes: u64,
+    /// Slots of the other pools in use at the end; anything but 0 is a defect of the runtime.
+    pub slots: u32,
+    /// Requests the driver refused while bounce buffers and devices were closed.
+    pub refused_requests: u32,
+}
+
+impl CloseReport {
+    /// Whether nothing was left over and the driver took everything back.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl<D: Driver, H: Hooks> Runtime<D, H> {
+    /// Closes the runtime: nobody gets in any more, those inside have `timeout_ns` to leave (`None` = for ever), then
+    /// everything is taken down and the storage is free for another runtime.
+    ///
+    /// # Errors
+    /// `NRT_CLOSED` when it is closed already; `NRT_EXEC_NC_BUSY` with the counts when operations are still inside at the
+    /// deadline — the runtime is then open as before.
+    pub fn close(&self, timeout_ns: Option<u64>) -> Result<CloseReport> {
+        if !self.gate.shut() {
+            return Err(Error::new(Status::Closed, Cause::NotOpen));
+        }
+        let deadline = self.deadline(timeout_ns);
+        let operations = self.gate.wait_empty(&self.system.hooks, deadline);
+        if operations != 0 {
+            let models = self.system.referenced_models();
+            self.gate.open();
+            return Err(Error::new(Status::ExecNcBusy, Cause::Busy { operations, models }));
+        }
+        Ok(self.system.destroy())
+    }
+}
+
+impl<D: Driver, H: Hooks> Drop for Runtime<D, H> {
+    fn drop(&mut self) {
+        // Whoever is inside borrows the runtime, so nobody is.
+        if self.gate.shut() {
+            self.system.destroy();
+        }
+    }
+}
+
+impl<D: Driver, H: Hooks> System<D, H> {
+    /// Models that somebody holds a reference to.
+    fn referenced_models(&self) -> u32 {
+        let mut models = 0;
+        self.for_each_core(|core| self.for_each_resident(core, |slot| models += u32::from(self.references(slot) > 0)));
+        models
+    }
+
+    /// Takes everything down and releases the storage. Nobody else is inside.
+    pub(super) fn destroy(&self) -> CloseReport {
+        let mut report = CloseReport::default();
+        self.remove_all_models(&mut report);
+        for index in 0..self.arenas.tensors.touched() {
+            if let Some(tensor) = self.arenas.tensors.live_at(index) {
+                report.tensors += 1;
+                // SAFETY: nobody is inside, and a handle that still exists finds the gate shut.
+                unsafe { self.tensor_free(tensor) };
+            }
+        }
+        self.for_each_ready_core(|core| {
+            self.ulib_destroy(core);
+            // SAFETY: nobody is inside; the GLOBAL heap of a ready core is live.
+            report.allocations += unsafe { self.allocator_destroy(self.global_allocator(core)) };
+            let (nodes, bytes) = self.retry_quarantine(core);
+            report.quarantined += nodes;
+            report.quarantined_bytes += bytes;
+            report.refused_requests += self.bounce_destroy(core);
+        });
+        report.device_bytes = self.device_bytes();
+        report.nodes = self.live_nodes();
+        let arenas = &self.arenas;
+        report.slots =
+            arenas.group.live() + arenas.models.live() + arenas.mem_refs.live() + arenas.tensors.live() + arenas.storages.live();
+        // Readers of the process-wide pointer must not find a tree that is being taken apart.
+        context::clear(self.tree);
+        for device in 0..self.settings.devices {
+            self.device_destroy(device, &mut report);
+        }
+        if !report.is_clean() {
+            self.hooks.log(
+                Level::Warn,
+                format_args!(
+                    "close: {} models, {} tensors and {} allocations were still alive and were freed; the driver kept {} \
+                     allocations of {} bytes and refused {} requests",
+                    report.models,
+                    report.tensors,
+                    report.allocations,
+                    report.quarantined,
+                    report.quarantined_bytes,
+                    report.refused_requests
+                ),
+            );
+        }
+        self.arenas.release();
+        report
+    }
+
+    /// Cores whose initialisation got as far as the GLOBAL heap.
+    fn for_each_ready_core(&self, mut visit: impl FnMut(&ResolvedCore)) {
+        self.for_each_core(|core| {
+            // SAFETY: the record of an owned core; nobody else is inside.
+            if unsafe { !(*core.tpb.as_ptr()).tpb_allocator.is_null() } {
+                visit(core);
+            }
+        });
+    }
+
+    fn remove_all_models(&self, report: &mut CloseReport) {
+        for vnc in 0..self.settings.vcores {
+            let Ok(core) = self.core(vnc, 0) else { continue };
+            // SAFETY: as above; a core without database has no models.
+            if unsafe { (*core.tpb.as_ptr()).model_db.is_null() } {
+                continue;
+            }
+            while let Some(id) = self.any_resident(&core) {
+                let Ok(mut removal) = self.begin_removal(vnc, id) else { break };
+                // Nobody is inside, so nobody holds a reference and the wait does not wait.
+                self.continue_removal(&mut removal, None);
+                self.finish_removal(&removal);
+                report.models += 1;
+            }
+        }
+    }
+
+    fn device_destroy(&self, device: u32, report: &mut CloseReport) {
+        let Ok(mla) = self.tree.mla(device) else { return };
+        // SAFETY: nobody is inside and the process-wide pointer is cleared.
+        unsafe {
+            let mla = mla.as_ptr();
+            if !(*mla).is_used {
+                return;
+            }
+            report.refused_requests += u32::from(self.driver.close(device).is_err());
+            (*mla).is_used = false;
+            (*mla).device = null_mut();
+            (*mla).dmem_logger.entries = null_mut();
+            for core in 0..self.settings.cores_per_device {
+                let tpb = &raw mut (*mla)._tpbs[core as usize];
+                (*tpb).tpb_allocator = null_mut();
+                (*tpb).model_db = null_mut();
+                (*mla).tpb_map.map[core as usize] = 0;
+                self.arenas.core(device, core).live_nodes.store(0, Relaxed);
+            }
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! Owning handles: dropping one gives its resource back. A handle that outlived the runtime's close is inert.
+
+use core::mem::ManuallyDrop;
+use core::ptr::NonNull;
+
+use crate::abi::dmem_t;
+use crate::arena::{Handle, NodeSlot, TensorSlot};
+use crate::driver::Driver;
+use crate::error::{Cause, Error, Result};
+use crate::hooks::{Hooks, Level};
+use crate::model::{Executor, Removal, VariableInfo};
+use crate::status::Status;
+use crate::sync::InFlight;
+use crate::tensor::TensorRef;
+use crate::usage::Usage;
+
+use super::logical_core::live;
+use super::{LogicalCore, ModelUsage, Runtime};
+
+/// Device or pinned host memory of a core's GLOBAL heap.
+pub struct Dmem<'r, D: Driver, H: Hooks> {
+    runtime: &'r Runtime<D, H>,
+    handle: Handle,
+}
+
+impl<'r, D: Driver, H: Hooks> Dmem<'r, D, H> {
+    pub(super) fn new(runtime: &'r Runtime<D, H>, node: NonNull<dmem_t>) -> Self {
+        Self { runtime, handle: runtime.system.arenas.nodes.handle(node.cast::<NodeSlot>()) }
+    }
+
+    fn node(&self) -> Result<NonNull<dmem_t>> {
+        live(self.runtime.system.arenas.nodes.get(self.handle)).map(NonNull::cast)
+    }
+
+    fn with<T>(&self, work: impl FnOnce(NonNull<dmem_t>) -> Result<T>) -> Result<T> {
+        let _inside = self.runtime.enter()?;
+        work(self.node()?)
+    }
+
+    /// Bytes asked for.
+    ///
+    /// # Errors
+    /// `NRT_CLOSED` after close.
+    pub fn bytes(&self) -> Result<u64> {
+        // SAFETY: live, and the handle holds a reference.
+        self.with(|node| Ok(unsafe { (*node.as_ptr()).size as u64 }))
+    }
+
+    /// Device address of the first byte.
+    ///
+    /// # Errors
+    /// `NRT_CLOSED` after close.
+    pub fn address(&self) -> Result<u64> {
+        // SAFETY: as above.
+        self.with(|node| Ok(unsafe { self.runtime.system.dmem_address(node, 0) }))
+    }
+
+    /// Address of the memory in this process, mapped on first use and valid as long as the handle.
+    ///
+    /// # Errors
+    /// `NRT_FAILURE` when the driver refuses to map, `NRT_CLOSED` after close.
+    pub fn map(&self) -> Result<NonNull<u8>> {
+        // SAFETY: as above.
+        self.with(|node| unsafe { self.runtime.system.dmem_va(node) })
+    }
+
+    /// Copies `bytes` to `offset`.
+    ///
+    /// # Errors
+    /// `NRT_INVALID` when the span is empty or outside, `NRT_FAILURE` when the driver fails, `NRT_CLOSED` after close.
+    pub fn write(&self, offset: u64, bytes: &[u8]) -> Result<()> {
+        // SAFETY: as above.
+        self.with(|node| unsafe { self.runtime.system.dmem_copy_in(node, offset, bytes) })
+    }
+
+    /// Copies from `offset` into `bytes`.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn read(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
+        // SAFETY: as above.
+        self.with(|node| unsafe { self.runtime.system.dmem_copy_out(node, offset, bytes) })
+    }
+
+    /// Sets `size` bytes at `offset` to `value`.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn fill(&self, offset: u64, value: u8, size: u64) -> Result<()> {
+        // SAFETY: as above.
+        self.with(|node| unsafe { self.runtime.system.dmem_fill(node, offset, value, size) })
+    }
+}
+
+impl<D: Driver, H: Hooks> Drop for Dmem<'_, D, H> {
+    fn drop(&mut self) {
+        let Ok(_inside) = self.runtime.enter() else { return };
+        if let Ok(node) = self.node() {
+            // SAFETY: the reference is this handle's.
+            unsafe { self.runtime.system.dmem_free(node) };
+        }
+    }
+}
+
+/// A tensor.
+pub struct Tensor<'r, D: Driver, H: Hooks> {
+    pub(super) runtime: &'r Runtime<D, H>,
+    pub(super) handle: Handle,
+    pub(super) bytes: u64,
+}
+
+impl<D: Driver, H: Hooks> Tensor<'_, D, H> {
+    fn slot(&self) -> Result<NonNull<TensorSlot>> {
+        live(self.runtime.system.arenas.tensors.get(self.handle))
+    }
+
+    /// The reference the runtime works with; the tensor must belong to `runtime`.
+    pub(super) fn reference(&self, runtime: &Runtime<D, H>) -> Result<TensorRef> {
+        if !core::ptr::eq(self.runtime, runtime) {
+            return Err(Error::new(Status::InvalidHandle, Cause::StaleHandle));
+        }
+        let slot = self.slot()?;
+        // SAFETY: the handle keeps the tensor alive.
+        Ok(unsafe { self.runtime.system.tensor_ref(slot) })
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&TensorRef) -> Result<T>) -> Result<T> {
+        let _inside = self.runtime.enter()?;
+        work(&self.reference(self.runtime)?)
+    }
+
+    /// Bytes of the tensor; asks no state, as documented.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Calls `work` with the name.
+    ///
+    /// # Errors
+    /// `NRT_CLOSED` after close.
+    pub fn with_name<T>(&self, work: impl FnOnce(&str) -> T) -> Result<T> {
+        let _inside = self.runtime.enter()?;
+        let slot = self.slot()?;
+        // SAFETY: the handle keeps the tensor alive.
+        Ok(work(unsafe { self.runtime.system.tensor_name(slot) }))
+    }
+
+    /// Writes `bytes` at `offset`.
+    ///
+    /// # Errors
+    /// `NRT_INVALID` when the span is empty or outside, `NRT_FAILURE` when the driver fails, `NRT_CLOSED` after close.
+    pub fn write(&self, offset: u64, bytes: &[u8]) -> Result<()> {
+        self.with(|tensor| self.runtime.system.tensor_write(tensor, offset, bytes))
+    }
+
+    /// Reads from `offset` into `bytes`.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn read(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
+        self.with(|tensor| self.runtime.system.tensor_read(tensor, offset, bytes))
+    }
+
+    /// Copies from this tensor to another one.
+    ///
+    /// # Errors
+    /// `NRT_INVALID` when a span does not fit or two device tensors lie on different HBM channels; `NRT_FAILURE` when the
+    /// driver fails; `NRT_CLOSED` after close.
+    pub fn copy_to(&self, offset: u64, target: &Self, target_offset: u64, bytes: u64) -> Result<()> {
+        self.with(|tensor| {
+            self.runtime.system.tensor_copy(tensor, offset, &target.reference(self.runtime)?, target_offset, bytes)
+        })
+    }
+}
+
+impl<D: Driver, H: Hooks> Drop for Tensor<'_, D, H> {
+    fn drop(&mut self) {
+        let Ok(_inside) = self.runtime.enter() else { return };
+        if let Ok(slot) = self.slot() {
+            // SAFETY: the view's reference is this handle's.
+            unsafe { self.runtime.system.tensor_free(slot) };
+        }
+    }
+}
+
+/// A loaded model.
+///
+/// Dropping it unloads it if nobody uses it at that moment; otherwise it stays resident under its id, which is logged, and
+/// goes with the runtime's close. Call [`unload`](Self::unload) to wait.
+#[must_use]
+pub struct Model<'r, D: Driver, H: Hooks> {
+    pub(super) runtime: &'r Runtime<D, H>,
+    pub(super) vnc: u32,
+    pub(super) id: u32,
+}
+
+impl<'r, D: Driver, H: Hooks> Model<'r, D, H> {
+    /// Id of the model (`H_MODEL`), never 0.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// Its logical core.
+    #[must_use]
+    pub fn core(&self) -> LogicalCore<'r, D, H> {
+        LogicalCore { runtime: self.runtime, vnc: self.vnc }
+    }
+
+    /// Gives the model into the care of its id; it stays resident.
+    #[must_use]
+    pub fn into_id(self) -> u32 {
+        ManuallyDrop::new(self).id
+    }
+
+    /// Runs it, see [`LogicalCore::run`].
+    ///
+    /// # Errors
+    /// As [`LogicalCore::run`].
+    pub fn run(
+        &self,
+        inputs: &[&super::Tensor<'_, D, H>],
+        outputs: &[&super::Tensor<'_, D, H>],
+        timeout_ns: Option<u64>,
+        executor: &impl Executor,
+    ) -> Result<()> {
+        self.core().run(self.id, inputs, outputs, timeout_ns, executor)
+    }
+
+    /// Unloads it, however long its users take.
+    ///
+    /// # Errors
+    /// `NRT_INVALID_HANDLE` when somebody unloaded it by its id already.
+    pub fn unload(self) -> Result<()> {
+        let core = self.core();
+        core.unload(self.into_id())
+    }
+
+    /// Unloads it if its users leave within `timeout_ns`; otherwise gives the token to go on with.
+    ///
+    /// # Errors
+    /// `NRT_INVALID_HANDLE` when somebody unloaded it by its id already.
+    pub fn unload_within(self, timeout_ns: u64) -> Result<Option<Draining<'r, D, H>>> {
+        let core = self.core();
+        let mut draining = core.begin_unload(self.into_id())?;
+        Ok(if draining.wait(Some(timeout_ns)) { None } else { Some(draining) })
+    }
+
+    /// What the model owns on one of its physical cores.
+    ///
+    /// # Errors
+    /// `NRT_INVALID_HANDLE` when the model is not resident there.
+    pub fn usage(&self, relative: u32) -> Result<ModelUsage> {
+        self.runtime.model_usage(self.vnc, self.id, relative)
+    }
+
+    /// Calls `visit` with every variable of the model on one of its physical cores, and its name; in no particular order.
+    ///
+    /// # Errors
+    /// `NRT_INVALID_HANDLE` when the model is not resident there.
+    pub fn for_each_variable(&self, relative: u32, visit: impl FnMut(VariableInfo, &str)) -> Result<()> {
+        self.runtime.for_each_variable(self.vnc, self.id, relative, visit)
+    }
+
+    /// Reads the memory of a variable.
+    ///
+    /// # Errors
+    /// `NRT_INVALID` when the variable has no memory or the span lies outside; `NRT_INVALID_HANDLE` when the model is not
+    /// resident; `NRT_FAILURE` when the driver fails.
+    pub fn read_variable(&self, relative: u32, variable: u32, offset: u64, bytes: &mut [u8]) -> Result<()> {
+        self.runtime.read_variable(self.vnc, self.id, relative, variable, offset, bytes)
+    }
+}
+
+impl<D: Driver, H: Hooks> Drop for Model<'_, D, H> {
+    fn drop(&mut self) {
+        if let Ok(mut draining) = self.core().begin_unload(self.id)
+            && !draining.try_finish() {
+                self.runtime.system.hooks.log(
+                    Level::Warn,
+                    format_args!("model {} is in use and stays resident on logical core {}", self.id, self.vnc),
+                );
+            }
+    }
+}
+
+/// A model that is on its way out: nobody can find it, somebody may still use it.
+///
+/// Dropping the token takes the removal back: the model is findable again.
+#[must_use]
+pub struct Draining<'r, D: Driver, H: Hooks> {
+    runtime: &'r Runtime<D, H>,
+    removal: Removal,
+    finished: bool,
+    _inside: InFlight<'r, H>,
+}
+
+impl<'r, D: Driver, H: Hooks> Draining<'r, D, H> {
+    pub(super) fn new(runtime: &'r Runtime<D, H>, removal: Removal, inside: InFlight<'r, H>) -> Self {
+        Self { runtime, removal, finished: false, _inside: inside }
+    }
+
+    /// Id of the model.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.removal.id
+    }
+
+    /// Waits for the users to leave, at most `timeout_ns` (`None` = for ever); `true` when the model is gone.
+    #[must_use]
+    pub fn wait(&mut self, timeout_ns: Option<u64>) -> bool {
+        let deadline = self.runtime.deadline(timeout_ns);
+        let system = &self.runtime.system;
+        if !self.finished && system.continue_removal(&mut self.removal, deadline) {
+            system.finish_removal(&self.removal);
+            self.finished = true;
+        }
+        self.finished
+    }
+
+    /// Finishes if nobody uses the model at this moment.
+    #[must_use]
+    pub fn try_finish(&mut self) -> bool {
+        self.wait(Some(0))
+    }
+
+    /// Takes the removal back and gives the model; `None` when it is gone already.
+    #[must_use]
+    pub fn cancel(self) -> Option<Model<'r, D, H>> {
+        let (runtime, Removal { vnc, id, .. }, finished) = (self.runtime, self.removal, self.finished);
+        drop(self);
+        (!finished).then_some(Model { runtime, vnc, id })
+    }
+}
+
+impl<D: Driver, H: Hooks> Drop for Draining<'_, D, H> {
+    fn drop(&mut self) {
+        if !self.finished {
+            let restored = self.runtime.system.cancel_removal(&self.removal);
+            debug_assert!(restored.is_ok(), "minted ids are unique");
+        }
+    }
+}
+
+/// Usages that hold something, largest first, is what reports want; this is the plain row.
+pub(super) const NO_USAGE: [u64; Usage::COUNT] = [0; Usage::COUNT];

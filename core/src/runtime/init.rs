@@ -1,0 +1,293 @@
+//! Bring-up (fact sheet `context-tree` §10, without the engines).
+//!
+//! 1. Claim the storage. 2. Ask the driver what there is; settle the logical cores. 3. Write the empty tree and the routing
+//! ids. 4. Per device: open it, write its record, its ledger, and per core the GLOBAL heap. 5. Per core: bounce buffer, model
+//! database, scratchpad, library cache. 6. Open the gate. Whatever fails, the destroy runs on what is there.
+
+use core::ptr::{NonNull, null_mut};
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::Relaxed;
+
+use crate::abi::{dmem_allocator_type_t, mem_alloc_category_t, tpb_t};
+use crate::arena::{Arenas, MAX_CORES_PER_DEVICE, MAX_DEVICES, Storage};
+use crate::context::{ResolvedCore, Tree};
+use crate::dmem::{BOUNCE_BYTES, EMPTY_RANGE};
+use crate::driver::{AllocRequest, Call, Driver, Errno, Probe};
+use crate::error::{Cause, Error, Pool, Result};
+use crate::hooks::Hooks;
+use crate::lnc;
+use crate::status::Status;
+use crate::sync::Gate;
+use crate::system::{Settings, System};
+
+use super::{Config, Runtime};
+
+impl<D: Driver, H: Hooks> Runtime<D, H> {
+    /// Brings up every device the driver offers. All or nothing: on an error the storage is free again.
+    ///
+    /// # Errors
+    /// `NRT_FAILURE` when the storage is in use or a driver request fails; `NRT_INVALID` when there is no device, or the
+    /// configuration does not fit the machine; `NRT_RESOURCE` when the storage is too small for it, or the driver has no
+    /// memory for the bounce buffers.
+    pub fn init<const N: usize, const M: usize, const R: usize, const T: usize, const L: usize>(
+        storage: &'static Storage<N, M, R, T, L>,
+        driver: D,
+        config: Config<H>,
+    ) -> Result<Self> {
+        Self::init_erased(storage.claim()?, driver, config)
+    }
+
+    fn init_erased(arenas: Arenas, driver: D, config: Config<H>) -> Result<Self> {
+        let settled = settle(&arenas, &driver, &config);
+        let settings = match settled {
+            Ok(settings) => settings,
+            Err(error) => {
+                arenas.release();
+                return Err(error);
+            }
+        };
+        // SAFETY: the storage is claimed, lives for ever, and this is the initialisation.
+        let tree = unsafe { Tree::new(arenas.tree) };
+        let system = System { arenas, tree, driver, hooks: config.hooks, settings };
+        let runtime = Self { system, gate: Gate::new(), peak: AtomicU64::new(0) };
+        // SAFETY: nobody else has this runtime yet.
+        match unsafe { runtime.system.bring_up() } {
+            Ok(()) => {
+                runtime.gate.open();
+                Ok(runtime)
+            }
+            Err(error) => {
+                runtime.system.destroy();
+                Err(error)
+            }
+        }
+    }
+}
+
+fn settle<D: Driver, H>(arenas: &Arenas, driver: &D, config: &Config<H>) -> Result<Settings> {
+    let probe = driver.probe().map_err(|errno| match errno {
+        Errno::ENODEV => Error::invalid(Cause::Driver { call: Call::Probe, device: 0, errno }),
+        errno => Error::driver(Call::Probe, 0, errno),
+    })?;
+    let Probe { arch, devices, cores_per_device, .. } = probe;
+    let bounded = |what, found, limit| {
+        if found == 0 || found > limit { Err(Error::invalid(Cause::Geometry { what, found, limit })) } else { Ok(()) }
+    };
+    bounded("devices", devices, MAX_DEVICES as u32)?;
+    bounded("cores per device", cores_per_device, MAX_CORES_PER_DEVICE as u32)?;
+    let logical_core_size = lnc::logical_core_size(arch, cores_per_device, config.logical_core_size)?;
+    let have = arenas.capacities.models as u64;
+    if have < u64::from(logical_core_size) {
+        return Err(Error::new(Status::Resource, Cause::Capacity { pool: Pool::Models, need: logical_core_size.into(), have }));
+    }
+    Ok(Settings {
+        arch,
+        devices,
+        cores_per_device,
+        logical_core_size,
+        vcores: devices * cores_per_device / logical_core_size,
+        scratchpad_page_size: config.scratchpad_page_size,
+        scratchpad_on_single_core: config.scratchpad_on_single_core,
+    })
+}
+
+impl<D: Driver, H: Hooks> System<D, H> {
+    /// # Safety
+    /// Nobody else uses the system yet.
+    unsafe fn bring_up(&self) -> Result<()> {
+        let Settings { devices, cores_per_device, logical_core_size, .. } = self.settings;
+        // SAFETY: exclusive by contract, here and below.
+        unsafe {
+            self.tree.initialise();
+            (*self.tree.as_ptr()).target = crate::abi::al_hal_tpb_arch_type_t(self.settings.arch as u32);
+            self.read_routing_ids()?;
+            lnc::write_table(self.arenas.vcores, devices, cores_per_device, logical_core_size);
+            for device in 0..devices {
+                self.device_initialise(device)?;
+            }
+            for vnc in 0..self.settings.vcores {
+                for relative in 0..logical_core_size {
+                    self.core_initialise(&self.core(vnc, relative)?)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// As [`bring_up`](Self::bring_up).
+    unsafe fn read_routing_ids(&self) -> Result<()> {
+        // SAFETY: exclusive by contract.
+        unsafe {
+            let context = self.tree.as_ptr();
+            match self.driver.routing_ids() {
+                Ok(ids) => {
+                    let map = &raw mut (*context).host_did_to_rid_map;
+                    // The driver's table has 64 entries, the tree's 32 (errata 33).
+                    let count = (ids.count as usize).min((*map).len()).min(ids.map.len());
+                    for (place, id) in (0..count).zip(ids.map) {
+                        (*map)[place] = id;
+                    }
+                    (*context).host_did_to_rid_map_size = count as u32;
+                }
+                Err(Errno::EINVAL) => (*context).host_did_to_rid_map_size = 0,
+                Err(errno) => return Err(Error::driver(Call::RoutingIds, 0, errno)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Pass A for one device.
+    ///
+    /// # Safety
+    /// As [`bring_up`](Self::bring_up).
+    unsafe fn device_initialise(&self, device: u32) -> Result<()> {
+        let opened = self.driver.open(device).map_err(|errno| Error::driver(Call::Open, device, errno))?;
+        // SAFETY: exclusive by contract; indices are below the array lengths.
+        unsafe {
+            let mla = self.tree.mla(device)?.as_ptr();
+            let side = self.arenas.devices.add(device as usize).as_ptr();
+            (*side).ring_sequence.store(0, Relaxed);
+            (*side).device.device_index = device as u8;
+            (*side).device.device_type = self.settings.arch as u8;
+            (*side).device.connected_device_count = 0;
+            for core in 0..MAX_CORES_PER_DEVICE {
+                (*side).bounce[core] = EMPTY_RANGE;
+                let buffer = &raw mut (*side).device.cpy_bufs[core];
+                (*buffer).mem_handle = 0;
+                (*buffer).mmap_va = null_mut();
+                (*buffer).lock.word.store(0, Relaxed);
+            }
+            (*mla).device = &raw mut (*side).device;
+            (*mla).device_id = device;
+            (*mla).host_device_id = opened.host_device_id;
+            (*mla).routing_id =
+                self.tree.routing_ids().ok().and_then(|map| map.get(opened.host_device_id as usize)).copied().unwrap_or(u32::MAX);
+            write_bdf(&mut (*mla).bdf, opened.bdf);
+            let context = self.tree.as_ptr();
+            for core in 0..self.settings.cores_per_device {
+                let tpb: *mut tpb_t = &raw mut (*mla)._tpbs[core as usize];
+                (*tpb).idx = core as i32;
+                // Null until the core's own initialisation: the destroy of a partial tree passes such a core over.
+                (*tpb).tpb_allocator = null_mut();
+                (*tpb).model_db = null_mut();
+                (*mla).tpb_map.map[core as usize] = 1;
+                let flat = (*context).num_ptpb as usize;
+                (*context).ptpbs[flat].tpb_idx = core;
+                (*context).ptpbs[flat].mla = mla;
+                (*context).num_ptpb += 1;
+            }
+            (*context).num_mla += 1;
+            (*mla).is_used = true;
+        }
+        for core in 0..self.settings.cores_per_device {
+            self.core_side_reset(device, core);
+        }
+        // SAFETY: as above.
+        unsafe { self.ledger_initialise(device) }
+    }
+
+    fn core_side_reset(&self, device: u32, core: u32) {
+        let side = self.arenas.core(device, core);
+        side.magazine.store(0, Relaxed);
+        side.magazine_len.store(0, Relaxed);
+        side.live_nodes.store(0, Relaxed);
+        side.quarantined.store(0, Relaxed);
+        side.quarantined_bytes.store(0, Relaxed);
+        side.quarantine.store(null_mut(), Relaxed);
+        side.channel_bytes.iter().for_each(|bytes| bytes.store(0, Relaxed));
+        side.ring_written.store(0, Relaxed);
+        side.running_thread.store(0, Relaxed);
+        side.copying_thread.store(0, Relaxed);
+    }
+
+    /// Pass B for one core.
+    ///
+    /// # Safety
+    /// As [`bring_up`](Self::bring_up).
+    unsafe fn core_initialise(&self, core: &ResolvedCore) -> Result<()> {
+        let vnc = lnc::logical_core(core.device * self.settings.cores_per_device + core.core, self.settings.logical_core_size);
+        let relative = core.core % self.settings.logical_core_size;
+        // SAFETY: exclusive by contract.
+        unsafe {
+            let allocator = self.global_allocator(core);
+            let pcore = self.pcore(vnc.unwrap_or(0), relative);
+            self.allocator_create(allocator, pcore, dmem_allocator_type_t::DMEM_ALLOCATOR_TYPE_GLOBAL);
+            let tpb = core.tpb.as_ptr();
+            (*tpb).tpb_allocator = allocator.as_ptr();
+            (*tpb).hw_exec_queue.compute_req_lock.word.store(0, Relaxed);
+            (*tpb).hw_exec_queue.compute_idx_head.store(0, Relaxed);
+            (*tpb).hw_exec_queue.compute_idx_tail.store(0, Relaxed);
+            (*tpb).hw_exec_queue.pcore = pcore.as_ptr();
+            (*tpb).hw_exec_queue.req_buf = null_mut();
+            self.database_initialise(core);
+            self.ulib_initialise(core);
+            self.scratchpad_initialise(core)?;
+            self.bounce_initialise(core)
+        }
+    }
+
+    /// The 2 MiB of pinned host memory through which a core's staged copies go. The driver library owns it, so it is in no
+    /// ledger.
+    ///
+    /// # Safety
+    /// As [`bring_up`](Self::bring_up).
+    unsafe fn bounce_initialise(&self, core: &ResolvedCore) -> Result<()> {
+        let request = AllocRequest {
+            size: BOUNCE_BYTES,
+            align: 0,
+            host: true,
+            channel: self.settings.arch.default_channel(core.core),
+            nc_id: core.core,
+            category: mem_alloc_category_t::NEURON_MEMALLOC_TYPE_MISC_HOST.0 as u8,
+        };
+        // SAFETY: exclusive by contract; indices below the array lengths.
+        unsafe {
+            let side = self.arenas.devices.add(core.device as usize).as_ptr();
+            let range = &raw mut (*side).bounce[core.core as usize];
+            self.driver.alloc(core.device, &request, &mut *range).map_err(|errno| match errno {
+                Errno::ENOMEM => {
+                    Error::new(Status::FailHostMemAlloc, Cause::Driver { call: Call::Alloc, device: core.device, errno })
+                }
+                errno => Error::driver(Call::Alloc, core.device, errno),
+            })?;
+            let buffer = &raw mut (*side).device.cpy_bufs[core.core as usize];
+            (*buffer).mem_handle = range.expose_provenance() as u64;
+            let address = self.driver.map(core.device, &*range).map_err(|errno| Error::driver(Call::Map, core.device, errno))?;
+            (*buffer).mmap_va = address.as_ptr().cast();
+        }
+        Ok(())
+    }
+
+    /// Takes the bounce buffer of a core down again; gives the number of requests the driver refused.
+    pub(super) fn bounce_destroy(&self, core: &ResolvedCore) -> u32 {
+        // SAFETY: the caller is the only user of the system; indices below the array lengths.
+        unsafe {
+            let side = self.arenas.devices.add(core.device as usize).as_ptr();
+            let buffer = &raw mut (*side).device.cpy_bufs[core.core as usize];
+            let range = &raw mut (*side).bounce[core.core as usize];
+            if (*range).driver_handle == 0 {
+                return 0;
+            }
+            if let Some(address) = NonNull::new((*buffer).mmap_va) {
+                if self.driver.unmap(core.device, &*range, address.cast()).is_err() {
+                    return 1;
+                }
+                (*buffer).mmap_va = null_mut();
+            }
+            let refused = u32::from(self.driver.free(core.device, &*range).is_err());
+            *range = EMPTY_RANGE;
+            (*buffer).mem_handle = 0;
+            refused
+        }
+    }
+}
+
+/// "bb:ss.f", or "ff:ff.f" when unknown.
+fn write_bdf(field: &mut [u8], bdf: Option<(u8, u8, u8)>) {
+    use core::fmt::Write as _;
+    let mut text = heapless::String::<16>::new();
+    let (bus, slot, function) = bdf.unwrap_or((0xFF, 0xFF, 0xF));
+    let _ = write!(text, "{bus:02x}:{slot:02x}.{function:x}");
+    crate::text::put(field, &text);
+}

@@ -1,0 +1,249 @@
+//! A logical core: where models, tensors and allocations are made.
+
+use core::ptr::NonNull;
+
+use crate::arena::MAX_FEATURE_MAPS;
+use crate::context::ResolvedCore;
+use crate::dmem::DmemRequest;
+use crate::driver::Driver;
+use crate::error::{Cause, Error, Pool, Result};
+use crate::hooks::Hooks;
+use crate::ledger::MemoryStats;
+use crate::model::{Executor, ModelPlan};
+use crate::status::Status;
+use crate::tensor::{Placement, TensorRef};
+use crate::usage::{Location, Usage};
+
+use super::{CoreUsage, Dmem, Draining, Model, Runtime, Tensor};
+
+/// Arguments of an allocation in the GLOBAL heap of a core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Allocation<'a> {
+    /// Bytes; not 0.
+    pub bytes: u64,
+    /// Alignment of the physical address: 0, or a power of two. At most 4096 in host memory.
+    pub align: u64,
+    /// Where.
+    pub location: Location,
+    /// HBM channel; `None` = the default of the core.
+    pub channel: Option<u32>,
+    /// What for.
+    pub usage: Usage,
+    /// What to call it; the first 59 bytes are kept.
+    pub hint: &'a str,
+}
+
+/// A logical core of an open runtime.
+pub struct LogicalCore<'r, D: Driver, H: Hooks> {
+    pub(super) runtime: &'r Runtime<D, H>,
+    pub(super) vnc: u32,
+}
+
+impl<D: Driver, H: Hooks> Clone for LogicalCore<'_, D, H> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<D: Driver, H: Hooks> Copy for LogicalCore<'_, D, H> {}
+
+impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
+    /// Index of the core.
+    #[must_use]
+    pub fn index(&self) -> u32 {
+        self.vnc
+    }
+
+    /// (device, core of the device) of one of its physical cores.
+    ///
+    /// # Errors
+    /// `NRT_INVALID` when `relative` is not below the logical core size.
+    pub fn physical(&self, relative: u32) -> Result<(u32, u32)> {
+        self.resolve(relative).map(|core| (core.device, core.core))
+    }
+
+    fn resolve(&self, relative: u32) -> Result<ResolvedCore> {
+        if relative >= self.runtime.logical_core_size() {
+            return Err(Error::invalid(Cause::CoreOutOfRange(relative)));
+        }
+        self.runtime.system.core(self.vnc, relative)
+    }
+
+    /// Loads a model. All or nothing.
+    ///
+    /// # Errors
+    /// `NRT_INVALID` for a plan that does not fit; `NRT_RESOURCE` and `NRT_FAIL_HOST_MEM_ALLOC` when memory or a pool runs
+    /// out; `NRT_FAILURE` when the driver or a source fails; `NRT_CLOSED` after close.
+    ///
+    /// # Concurrency
+    /// Loads on one core go on side by side; the copy-buffer lock serialises their staging.
+    pub fn load(&self, plan: &ModelPlan<'_>) -> Result<Model<'r, D, H>> {
+        let _inside = self.runtime.enter()?;
+        let id = self.runtime.system.load(self.vnc, plan)?;
+        self.runtime.note_peak();
+        Ok(Model { runtime: self.runtime, vnc: self.vnc, id })
+    }
+
+    /// Runs a resident model by its id: holds the core, pins the model, checks the binding, executes.
+    ///
+    /// `timeout_ns` bounds the wait for the core, not the execution; `None` waits for ever.
+    ///
+    /// # Errors
+    /// `NRT_INVALID_HANDLE` when the model is not resident (it may be reloading); `NRT_TIMEOUT` when the core stayed busy;
+    /// `NRT_INVALID` when a tensor does not fit or an executor calls back into its own core; what the executor answers.
+    pub fn run(
+        &self,
+        id: u32,
+        inputs: &[&Tensor<'_, D, H>],
+        outputs: &[&Tensor<'_, D, H>],
+        timeout_ns: Option<u64>,
+        executor: &impl Executor,
+    ) -> Result<()> {
+        let _inside = self.runtime.enter()?;
+        let mut refs = [None; MAX_FEATURE_MAPS];
+        let all = inputs.len() + outputs.len();
+        let room = refs.get_mut(..all).ok_or(Error::pool_full(Pool::FeatureMaps))?;
+        for (place, tensor) in room.iter_mut().zip(inputs.iter().chain(outputs)) {
+            *place = Some(tensor.reference(self.runtime)?);
+        }
+        let mut bound = heapless::Vec::<TensorRef, MAX_FEATURE_MAPS>::new();
+        bound.extend(refs.into_iter().flatten());
+        let (inputs, outputs) = bound.split_at(inputs.len());
+        self.runtime.system.run(self.vnc, id, inputs, outputs, self.runtime.deadline(timeout_ns), executor)
+    }
+
+    /// Unloads a resident model by its id, however long its users take.
+    ///
+    /// # Errors
+    /// `NRT_INVALID_HANDLE` when it is not resident.
+    pub fn unload(&self, id: u32) -> Result<()> {
+        let _inside = self.runtime.enter()?;
+        let system = &self.runtime.system;
+        let mut removal = system.begin_removal(self.vnc, id).map_err(|error| Error::new(Status::InvalidHandle, error.cause))?;
+        while !system.continue_removal(&mut removal, None) {}
+        system.finish_removal(&removal);
+        Ok(())
+    }
+
+    /// Begins to unload a resident model by its id and gives the token that finishes it.
+    ///
+    /// # Errors
+    /// `NRT_INVALID_HANDLE` when it is not resident.
+    pub fn begin_unload(&self, id: u32) -> Result<Draining<'r, D, H>> {
+        let inside = self.runtime.enter()?;
+        let removal =
+            self.runtime.system.begin_removal(self.vnc, id).map_err(|error| Error::new(Status::InvalidHandle, error.cause))?;
+        Ok(Draining::new(self.runtime, removal, inside))
+    }
+
+    /// Allocates a tensor.
+    ///
+    /// # Errors
+    /// `NRT_RESOURCE` for pinned host memory on CAYMAN, a full pool or no device memory; `NRT_FAIL_HOST_MEM_ALLOC` when
+    /// there is no host memory; `NRT_INVALID` for a size of 0 or a name over 255 bytes; `NRT_CLOSED` after close.
+    pub fn tensor(&self, placement: Placement, bytes: u64, name: &str) -> Result<Tensor<'r, D, H>> {
+        let _inside = self.runtime.enter()?;
+        let system = &self.runtime.system;
+        let slot = system.tensor_allocate(self.vnc, placement, bytes, name)?;
+        self.runtime.note_peak();
+        Ok(Tensor { runtime: self.runtime, handle: system.arenas.tensors.handle(slot), bytes })
+    }
+
+    /// Allocates in the GLOBAL heap of one of the physical cores.
+    ///
+    /// # Errors
+    /// `NRT_INVALID` for a size of 0, a bad alignment or channel, a usage that is not allowed at the location, or no such
+    /// core; `NRT_RESOURCE` when a pool is full or the device has no room; `NRT_FAIL_HOST_MEM_ALLOC` when there is no pinned
+    /// host memory; `NRT_FAILURE` when the driver answers anything else; `NRT_CLOSED` after close.
+    ///
+    /// # Cost
+    /// One round of the core's memory lock besides the driver's work.
+    pub fn allocate(&self, relative: u32, allocation: &Allocation<'_>) -> Result<Dmem<'r, D, H>> {
+        let _inside = self.runtime.enter()?;
+        let core = self.resolve(relative)?;
+        let system = &self.runtime.system;
+        let request = DmemRequest {
+            size: allocation.bytes,
+            align: allocation.align,
+            location: allocation.location,
+            channel: allocation.channel.unwrap_or(system.settings.arch.default_channel(core.core)),
+            usage: allocation.usage,
+            hint: allocation.hint,
+            group: None,
+        };
+        // SAFETY: the GLOBAL heap of an owned core is live while the gate is open.
+        let node = unsafe { system.dmem_alloc(system.global_allocator(&core), &request)? };
+        Ok(Dmem::new(self.runtime, node))
+    }
+
+    /// Memory statistics (`nrt_get_vnc_memory_stats`).
+    ///
+    /// # Errors
+    /// `NRT_CLOSED` after close.
+    pub fn memory_stats(&self) -> Result<MemoryStats> {
+        let _inside = self.runtime.enter()?;
+        self.runtime.system.memory_stats(self.vnc)
+    }
+
+    /// Bytes of one of its physical cores, by usage.
+    ///
+    /// # Errors
+    /// `NRT_INVALID` when there is no such core, `NRT_CLOSED` after close.
+    pub fn usage(&self, relative: u32) -> Result<CoreUsage> {
+        let _inside = self.runtime.enter()?;
+        let core = self.resolve(relative)?;
+        Ok(self.runtime.core_usage(&core))
+    }
+
+    /// Id of the model that executes on a physical core now, or 0.
+    ///
+    /// # Errors
+    /// `NRT_INVALID` when there is no such core.
+    pub fn running_model(&self, relative: u32) -> Result<u32> {
+        Ok(self.runtime.system.running_model(&self.resolve(relative)?))
+    }
+
+    /// Scratchpad pages of a physical core; `refs[i]` becomes the number of models that count on page `i`.
+    ///
+    /// # Errors
+    /// `NRT_INVALID` when there is no such core, `NRT_CLOSED` after close.
+    pub fn scratchpad_pages(&self, relative: u32, refs: &mut [u32]) -> Result<u32> {
+        let _inside = self.runtime.enter()?;
+        Ok(self.runtime.system.scratchpad_pages(&self.resolve(relative)?, refs))
+    }
+
+    /// Device address of a span of a physical core's scratchpad arena.
+    ///
+    /// # Errors
+    /// `NRT_INVALID` when no single live page holds it or there is no such core, `NRT_CLOSED` after close.
+    pub fn scratchpad_address(&self, relative: u32, offset: u64, bytes: u64) -> Result<u64> {
+        let _inside = self.runtime.enter()?;
+        let system = &self.runtime.system;
+        let (page, in_page) = system.scratchpad_span(&self.resolve(relative)?, offset, bytes)?;
+        // SAFETY: a page of a live arena; the address is only computed.
+        Ok(unsafe { system.dmem_address(page, in_page) })
+    }
+
+    /// Models that use the shared microcode library of a physical core, and whether it is staged.
+    ///
+    /// # Errors
+    /// `NRT_INVALID` when there is no such core, `NRT_CLOSED` after close.
+    pub fn library_users(&self, relative: u32) -> Result<(u32, bool)> {
+        let _inside = self.runtime.enter()?;
+        Ok(self.runtime.system.ulib_users(&self.resolve(relative)?))
+    }
+
+    /// Models resident on a physical core.
+    ///
+    /// # Errors
+    /// `NRT_INVALID` when there is no such core, `NRT_CLOSED` after close.
+    pub fn resident_models(&self, relative: u32) -> Result<u64> {
+        let _inside = self.runtime.enter()?;
+        Ok(self.runtime.system.resident(&self.resolve(relative)?))
+    }
+}
+
+/// The node a handle names, if that life goes on.
+pub(super) fn live<T>(slot: Option<NonNull<T>>) -> Result<NonNull<T>> {
+    slot.ok_or(Error::new(Status::InvalidHandle, Cause::StaleHandle))
+}

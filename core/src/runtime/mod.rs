@@ -1,0 +1,131 @@
+//! What an application holds: the runtime and its handles.
+
+mod close;
+mod config;
+mod handles;
+mod init;
+mod logical_core;
+mod report;
+
+pub use close::CloseReport;
+pub use config::Config;
+pub use handles::{Dmem, Draining, Model, Tensor};
+pub use logical_core::{Allocation, LogicalCore};
+pub use report::{CoreUsage, ModelUsage};
+
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::Relaxed;
+
+use crate::context::{self, Tree};
+use crate::driver::Driver;
+use crate::error::{Cause, Error, Result};
+use crate::hooks::Hooks;
+use crate::status::Status;
+use crate::sync::{Gate, InFlight};
+use crate::system::System;
+
+/// An open runtime: the devices, cores and memory of this process.
+///
+/// Every public operation passes a gate; [`close`](Self::close) shuts it, waits for those inside, and takes everything down.
+/// Dropping an open runtime closes it.
+///
+/// # Concurrency
+/// All methods take `&self` and may be called from any thread.
+pub struct Runtime<D: Driver, H: Hooks> {
+    system: System<D, H>,
+    gate: Gate,
+    peak: AtomicU64,
+}
+
+impl<D: Driver, H: Hooks> Runtime<D, H> {
+    /// Enters the gate.
+    fn enter(&self) -> Result<InFlight<'_, H>> {
+        self.gate.enter(&self.system.hooks).ok_or(Error::new(Status::Closed, Cause::NotOpen))
+    }
+
+    /// Number of logical cores.
+    #[must_use]
+    pub fn logical_cores(&self) -> u32 {
+        self.system.settings.vcores
+    }
+
+    /// Physical cores of a logical core: 1 or 2.
+    #[must_use]
+    pub fn logical_core_size(&self) -> u32 {
+        self.system.settings.logical_core_size
+    }
+
+    /// Architecture of the devices.
+    #[must_use]
+    pub fn arch(&self) -> crate::arch::Arch {
+        self.system.settings.arch
+    }
+
+    /// Logical core `vnc`.
+    ///
+    /// # Errors
+    /// `NRT_INVALID` when there is no such core, `NRT_CLOSED` after close.
+    pub fn core(&self, vnc: u32) -> Result<LogicalCore<'_, D, H>> {
+        let _inside = self.enter()?;
+        let count = self.system.settings.vcores;
+        if vnc >= count {
+            return Err(Error::invalid(Cause::VncOutOfRange { vnc, count }));
+        }
+        Ok(LogicalCore { runtime: self, vnc })
+    }
+
+    /// The context tree.
+    #[must_use]
+    pub fn tree(&self) -> Tree {
+        self.system.tree
+    }
+
+    /// Makes this runtime's tree the process-wide `tdrv_ctx_0`, where debuggers and analysers look for it.
+    ///
+    /// # Errors
+    /// `NRT_FAILURE` when the process has one already, `NRT_CLOSED` after close.
+    pub fn install(&self) -> Result<()> {
+        let _inside = self.enter()?;
+        context::install(self.system.tree)
+    }
+
+    /// The driver underneath.
+    #[must_use]
+    pub fn driver(&self) -> &D {
+        &self.system.driver
+    }
+
+    /// The platform underneath.
+    #[must_use]
+    pub fn hooks(&self) -> &H {
+        &self.system.hooks
+    }
+
+    /// Device bytes held now, on all devices together.
+    #[must_use]
+    pub fn device_bytes(&self) -> u64 {
+        self.system.device_bytes()
+    }
+
+    /// Largest number of device bytes held after any load or tensor allocation.
+    #[must_use]
+    pub fn peak_device_bytes(&self) -> u64 {
+        self.peak.load(Relaxed)
+    }
+
+    /// Live allocations, device and pinned host memory.
+    #[must_use]
+    pub fn live_nodes(&self) -> u64 {
+        self.system.live_nodes()
+    }
+
+    /// Remembers the peak.
+    fn note_peak(&self) {
+        self.peak.fetch_max(self.system.device_bytes(), Relaxed);
+    }
+
+    /// Absolute deadline of a time-out in nanoseconds.
+    fn deadline(&self, timeout_ns: Option<u64>) -> Option<u64> {
+        timeout_ns.map(|timeout| self.system.hooks.now_ns().saturating_add(timeout))
+    }
+}

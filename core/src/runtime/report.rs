@@ -1,0 +1,169 @@
+//! Who holds the bytes: per core, per usage, per model.
+
+use crate::arena::ModelSlot;
+use crate::context::ResolvedCore;
+use crate::driver::Driver;
+use crate::error::{Cause, Error, Result};
+use crate::hooks::Hooks;
+use crate::ledger::{Event, TOTAL};
+use crate::model::VariableInfo;
+use crate::status::Status;
+use crate::text;
+use crate::usage::Usage;
+
+use super::Runtime;
+use core::ptr::NonNull;
+
+/// Device bytes of a physical core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CoreUsage {
+    /// Device index.
+    pub device: u32,
+    /// Core of the device.
+    pub core: u32,
+    /// Default HBM channel of the core.
+    pub channel: u32,
+    /// Bytes by usage number.
+    pub bytes: [u64; Usage::COUNT],
+    /// Sum of `bytes`.
+    pub total: u64,
+    /// Live allocations, host memory included.
+    pub allocations: u32,
+    /// Allocations the driver refused to take back.
+    pub quarantined: u32,
+}
+
+/// What a model owns on a physical core, device and pinned host memory together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModelUsage {
+    /// Model id.
+    pub id: u32,
+    /// Bytes by usage number.
+    pub bytes: [u64; Usage::COUNT],
+    /// Live allocations.
+    pub allocations: u32,
+}
+
+impl<D: Driver, H: Hooks> Runtime<D, H> {
+    pub(super) fn core_usage(&self, core: &ResolvedCore) -> CoreUsage {
+        let system = &self.system;
+        let counters = system.usage_of(core);
+        let side = system.arenas.core(core.device, core.core);
+        let mut bytes = super::handles::NO_USAGE;
+        bytes.copy_from_slice(&counters[..Usage::COUNT]);
+        CoreUsage {
+            device: core.device,
+            core: core.core,
+            channel: system.settings.arch.default_channel(core.core),
+            bytes,
+            total: counters[TOTAL],
+            allocations: side.live_nodes.load(core::sync::atomic::Ordering::Relaxed),
+            quarantined: side.quarantined.load(core::sync::atomic::Ordering::Relaxed),
+        }
+    }
+
+    /// Calls `visit` for every physical core of this process.
+    ///
+    /// # Errors
+    /// `NRT_CLOSED` after close.
+    pub fn for_each_core_usage(&self, mut visit: impl FnMut(&CoreUsage)) -> Result<()> {
+        let _inside = self.enter()?;
+        self.system.for_each_core(|core| visit(&self.core_usage(core)));
+        Ok(())
+    }
+
+    /// Calls `visit` for every model resident on a physical core, with its name. `visit` runs under the database lock of
+    /// the core and must not call back into it.
+    ///
+    /// # Errors
+    /// `NRT_INVALID` when the core is not owned by this process, `NRT_CLOSED` after close.
+    pub fn for_each_model_usage(&self, device: u32, core: u32, mut visit: impl FnMut(&ModelUsage, &str)) -> Result<()> {
+        let _inside = self.enter()?;
+        let core = self.system.tree.resolve(device, core)?;
+        self.system.for_each_resident(&core, |slot| {
+            if let Ok(usage) = self.usage_of_slot(slot) {
+                // SAFETY: resident, so published and unchanging.
+                visit(&usage, text::from_nul_terminated(unsafe { &(*slot.as_ptr()).model.name }));
+            }
+        });
+        Ok(())
+    }
+
+    /// Calls `visit` for the events of a device that are still in its ring, oldest first.
+    ///
+    /// # Errors
+    /// `NRT_INVALID` when there is no such device, `NRT_CLOSED` after close.
+    pub fn for_each_event(&self, device: u32, visit: impl FnMut(&Event)) -> Result<()> {
+        let _inside = self.enter()?;
+        if device >= self.system.settings.devices {
+            return Err(Error::invalid(Cause::DeviceOutOfRange(device)));
+        }
+        self.system.for_each_event(device, visit);
+        Ok(())
+    }
+
+    /// Writes the per-device sums of a device's ledger to their documented places in the tree.
+    ///
+    /// # Errors
+    /// `NRT_INVALID` when there is no such device, `NRT_CLOSED` after close.
+    pub fn refresh_ledger(&self, device: u32) -> Result<()> {
+        let _inside = self.enter()?;
+        if device >= self.system.settings.devices {
+            return Err(Error::invalid(Cause::DeviceOutOfRange(device)));
+        }
+        self.system.ledger_refresh(device)
+    }
+
+    fn usage_of_slot(&self, slot: NonNull<ModelSlot>) -> Result<ModelUsage> {
+        // SAFETY: resident or pinned, so its allocator is live.
+        unsafe {
+            let allocator = NonNull::new_unchecked(&raw mut (*slot.as_ptr()).allocator);
+            let (bytes, allocations) = self.system.allocator_usage(allocator)?;
+            Ok(ModelUsage { id: (*slot.as_ptr()).model.h_model.id, bytes, allocations })
+        }
+    }
+
+    fn with_model<T>(&self, vnc: u32, id: u32, relative: u32, work: impl FnOnce(NonNull<ModelSlot>) -> Result<T>) -> Result<T> {
+        let _inside = self.enter()?;
+        let pinned = self.system.pin(vnc, id)?;
+        let unknown = Error::new(Status::InvalidHandle, Cause::UnknownModel(id));
+        let (_, slot) = pinned.held.get(relative as usize).copied().flatten().ok_or(unknown)?;
+        work(slot)
+    }
+
+    pub(super) fn model_usage(&self, vnc: u32, id: u32, relative: u32) -> Result<ModelUsage> {
+        self.with_model(vnc, id, relative, |slot| self.usage_of_slot(slot))
+    }
+
+    pub(super) fn for_each_variable(
+        &self,
+        vnc: u32,
+        id: u32,
+        relative: u32,
+        visit: impl FnMut(VariableInfo, &str),
+    ) -> Result<()> {
+        self.with_model(vnc, id, relative, |slot| {
+            // SAFETY: pinned.
+            unsafe { self.system.for_each_variable(slot, visit) };
+            Ok(())
+        })
+    }
+
+    pub(super) fn read_variable(
+        &self,
+        vnc: u32,
+        id: u32,
+        relative: u32,
+        variable: u32,
+        offset: u64,
+        bytes: &mut [u8],
+    ) -> Result<()> {
+        self.with_model(vnc, id, relative, |slot| {
+            // SAFETY: pinned; the memory lives as long as the model.
+            unsafe {
+                let memory = self.system.variable_memory(slot, variable)?;
+                self.system.dmem_copy_out(memory, offset, bytes)
+            }
+        })
+    }
+}
