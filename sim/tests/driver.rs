@@ -298,3 +298,48 @@ fn host_window_and_records_run_out_cleanly() {
     }
     assert_eq!(sim.live(0), Live::default());
 }
+
+#[test]
+fn thirty_two_devices_share_the_records() {
+    let sim = sim!(SimConfig { devices: 32, ..SimConfig::new(Arch::Cayman) });
+    let mut range = no_range();
+    for device in 0..32 {
+        sim.open(device).unwrap();
+        sim.alloc(device, &hbm(1 << 20), &mut range).unwrap();
+        assert_eq!((range.driver_handle, range.pa), (1, 16 << 20), "numbers and addresses are per device");
+        sim.fill(device, &range, 0, device as u8 + 1, 16).unwrap();
+        sim.alloc(device, &host(4096), &mut range).unwrap();
+        assert_eq!(range.pa, (1 << 46) + (1 << 30) * (1 + u64::from(device)), "host windows are apart");
+    }
+    for device in 0..32 {
+        (range.driver_handle, range.mmap_offset) = (1, 16 << 20);
+        let mut seen = [0; 16];
+        sim.read(device, &range, 0, &mut seen).unwrap();
+        assert_eq!(seen, [device as u8 + 1; 16]);
+        sim.close(device).unwrap();
+        assert_eq!(sim.live(device), Live::default());
+    }
+}
+
+/// The handle table of a device ends at 4,194,302 live chunks.
+#[test]
+#[ignore = "touches 200 MB and takes some seconds"]
+fn handle_table_runs_out() {
+    static STORAGE: SimStorage<4_200_000, 1> = SimStorage::new();
+    let kernel = nrt_sim::Kernel::new(&STORAGE, SimConfig::new(Arch::Mariana)).unwrap();
+    kernel.open(1, 0).unwrap();
+    let request = nrt_sim::kernel::MemAlloc::from(&hbm(4096));
+    for handle in 1..=4_194_302 {
+        assert_eq!(kernel.alloc(1, 0, &request), Ok(handle));
+    }
+    let contiguous = nrt_sim::kernel::MemAlloc { category: 19, ..request };
+    let live = kernel.live(0);
+    assert_eq!(kernel.alloc(1, 0, &request), Err(Errno::ENOENT));
+    assert_eq!(kernel.alloc(1, 0, &contiguous), Err(Errno::ENOENT));
+    assert_eq!(kernel.live(0), live, "nothing remains of a refused request");
+    kernel.free(1, 0, 77).unwrap();
+    assert_eq!(kernel.alloc(1, 0, &contiguous), Ok(77));
+    assert_eq!(kernel.chunk(0, 77).unwrap().pa, (35 << 30) - 4096);
+    kernel.close(1, 0).unwrap();
+    assert_eq!(kernel.live(0), Live::default());
+}

@@ -51,6 +51,7 @@ pub(crate) struct Mirrored {
 // at many addresses: a test that uses it knows that.
 unsafe impl Backing for Mirrored {
     fn region(&self, region: Region, bytes: u64) -> Option<NonNull<u8>> {
+        let Region::Hbm { .. } = region else { return Sparse.region(region, bytes) };
         let bytes = usize::try_from(bytes).ok()?;
         let shared = MapFlags::SHARED | MapFlags::NORESERVE;
         let access = ProtFlags::READ | ProtFlags::WRITE;
