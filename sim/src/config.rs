@@ -84,7 +84,7 @@ pub struct SimConfig {
     pub revision: u16,
     /// How indices and routing ids are related.
     pub routing: Routing,
-    /// Bytes of the pinned-host-memory window of each device: a multiple of 4 KiB, 4 MiB to 1 TiB.
+    /// Bytes of the pinned-host-memory window of each device: a multiple of 4 KiB, 4 MiB to 256 GiB.
     pub host_bytes: u64,
     /// Process id under which the in-process driver attaches.
     pub process_id: u32,
@@ -93,8 +93,8 @@ pub struct SimConfig {
 impl SimConfig {
     /// Smallest host window: one chunk of the largest size the driver gives (4 MiB).
     pub const MIN_HOST_BYTES: u64 = 4 << 20;
-    /// Largest host window.
-    pub const MAX_HOST_BYTES: u64 = 1 << 40;
+    /// Largest host window: those of all devices stay below the host bit of SUNDA.
+    pub const MAX_HOST_BYTES: u64 = 1 << 38;
 
     /// One device of `arch` with all its cores, the oldest driver that knows it, 1 GiB of host window.
     #[must_use]
@@ -159,11 +159,18 @@ impl SimConfig {
 pub enum SimError {
     /// The storage already belongs to a model.
     StorageInUse,
-    /// The storage cannot describe the empty devices.
-    StorageTooSmall {
-        /// Chunk records (or devices) needed.
+    /// The storage has too few chunk records to describe the devices while they are empty.
+    TooFewRecords {
+        /// Chunk records needed.
         needed: u64,
-        /// Chunk records (or devices) there.
+        /// Chunk records of the storage.
+        have: u64,
+    },
+    /// The storage has room for fewer devices.
+    TooFewDevices {
+        /// Devices configured.
+        needed: u32,
+        /// Devices of the storage.
         have: u64,
     },
     /// No device, or too many.
@@ -205,13 +212,16 @@ impl fmt::Display for SimError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::StorageInUse => f.write_str("the simulation storage already belongs to another model"),
-            Self::StorageTooSmall { needed, have } => {
-                write!(f, "the simulation storage is too small: {needed} needed, {have} there")
+            Self::TooFewRecords { needed, have } => {
+                write!(f, "the simulation storage has {have} chunk records, the empty devices need {needed}")
+            }
+            Self::TooFewDevices { needed, have } => {
+                write!(f, "the simulation storage has room for {have} devices, {needed} are configured")
             }
             Self::Devices { devices, most } => write!(f, "{devices} devices: 1 to {most} can be simulated"),
             Self::Cores { cores, most } => write!(f, "{cores} cores per device: 1 to {most} exist"),
             Self::Version { version, arch } => write!(f, "driver {} does not know {arch}", version.text()),
-            Self::HostBytes { bytes } => write!(f, "host window of {bytes} bytes: 4 MiB to 1 TiB in steps of 4 KiB"),
+            Self::HostBytes { bytes } => write!(f, "host window of {bytes} bytes: 4 MiB to 256 GiB in steps of 4 KiB"),
             Self::Backing { region, bytes } => write!(f, "no memory behind {region} ({bytes} bytes)"),
         }
     }

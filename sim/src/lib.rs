@@ -14,6 +14,31 @@
 //!   free runs; whoever asks for a list pays for its length.
 //! * Memory is not cleared, neither on allocation nor on free, as on the real device.
 //!
+//! ```no_run
+//! use core::ptr::NonNull;
+//! use nrt_core::{arch::Arch, driver::Driver};
+//! use nrt_sim::{Backing, Region, Sim, SimConfig, SimStorage};
+//!
+//! struct Memory;
+//!
+//! // SAFETY: every call is a new mapping of its own, shared, zero and never unmapped.
+//! unsafe impl Backing for Memory {
+//!     fn region(&self, _region: Region, bytes: u64) -> Option<NonNull<u8>> {
+//!         use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
+//!         let (access, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED | MapFlags::NORESERVE);
+//!         // SAFETY: a new mapping at no particular address.
+//!         let address = unsafe { mmap_anonymous(core::ptr::null_mut(), bytes.try_into().ok()?, access, flags) };
+//!         NonNull::new(address.ok()?.cast())
+//!     }
+//! }
+//!
+//! static STORAGE: SimStorage<65_536, 1> = SimStorage::new();
+//!
+//! let sim = Sim::new(&STORAGE, SimConfig::new(Arch::Cayman), &Memory).expect("one device");
+//! assert_eq!(sim.probe().expect("what there is").devices, 1);
+//! assert_eq!(sim.live(0).chunks, 0);
+//! ```
+//!
 //! Not modelled: resets, notification queues, core reservation, register access, timing. Host memory comes from one
 //! window per device by first fit, where the real driver asks the kernel, then its reserve pools: addresses of host
 //! chunks are plausible, not predicted.

@@ -47,10 +47,10 @@ impl<const CHUNKS: usize, const DEVICES: usize> SimStorage<CHUNKS, DEVICES> {
     pub(crate) fn claim(&'static self, config: &SimConfig) -> Result<Tables, SimError> {
         let needed = Device::records_when_empty(config.arch) * u64::from(config.devices) + 1;
         if needed > CHUNKS as u64 {
-            return Err(SimError::StorageTooSmall { needed, have: CHUNKS as u64 });
+            return Err(SimError::TooFewRecords { needed, have: CHUNKS as u64 });
         }
         if config.devices as usize > DEVICES {
-            return Err(SimError::StorageTooSmall { needed: u64::from(config.devices), have: DEVICES as u64 });
+            return Err(SimError::TooFewDevices { needed: config.devices, have: DEVICES as u64 });
         }
         self.state.compare_exchange(FREE, IN_USE, Ordering::Acquire, Ordering::Relaxed).map_err(|_| SimError::StorageInUse)?;
         let tables = Tables {
@@ -63,7 +63,7 @@ impl<const CHUNKS: usize, const DEVICES: usize> SimStorage<CHUNKS, DEVICES> {
         for (index, device) in (0..config.devices).zip(tables.devices) {
             if device.lock().load(&tables.records, config, index).is_none() {
                 tables.release();
-                return Err(SimError::StorageTooSmall { needed, have: CHUNKS as u64 });
+                return Err(SimError::TooFewRecords { needed, have: CHUNKS as u64 });
             }
         }
         Ok(tables)

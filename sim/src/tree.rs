@@ -190,3 +190,7 @@ pub(crate) fn floor(records: &Records, root: Link, start: u32) -> Option<Link> {
     }
     (found != NONE).then_some(found)
 }
+
+#[cfg(test)]
+#[path = "tree_tests.rs"]
+mod tests;

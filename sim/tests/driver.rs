@@ -53,11 +53,11 @@ fn what_never_existed_is_refused() {
     assert_eq!(error(SimConfig { devices: 33, ..sunda }), Some(SimError::Devices { devices: 33, most: 32 }));
     assert_eq!(error(SimConfig { cores_per_device: 3, ..sunda }), Some(SimError::Cores { cores: 3, most: 2 }));
     assert_eq!(error(SimConfig { host_bytes: 4097, ..sunda }), Some(SimError::HostBytes { bytes: 4097 }));
-    assert_eq!(error(SimConfig { devices: 3, ..sunda }), Some(SimError::StorageTooSmall { needed: 3, have: 2 }));
+    assert_eq!(error(SimConfig { devices: 3, ..sunda }), Some(SimError::TooFewDevices { needed: 3, have: 2 }));
     let cayman = SimConfig { devices: 2, ..SimConfig::new(Arch::Cayman) };
     assert_eq!(error(cayman), None, "26 records and the one that is never used");
     static SMALLER: SimStorage<26, 2> = SimStorage::new();
-    assert_eq!(Sim::new(&SMALLER, cayman, &Sparse).err(), Some(SimError::StorageTooSmall { needed: 27, have: 26 }));
+    assert_eq!(Sim::new(&SMALLER, cayman, &Sparse).err(), Some(SimError::TooFewRecords { needed: 27, have: 26 }));
 }
 
 #[test]

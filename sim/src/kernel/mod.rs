@@ -36,7 +36,8 @@ impl Kernel {
     /// Loads the driver: claims `storage` and carves the firmware areas out of every HBM (`driver-abi` §9).
     ///
     /// # Errors
-    /// Those of [`SimConfig::check`], [`SimError::StorageInUse`], [`SimError::StorageTooSmall`].
+    /// Those of [`SimConfig::check`], [`SimError::StorageInUse`], [`SimError::TooFewRecords`],
+    /// [`SimError::TooFewDevices`].
     pub fn new<const CHUNKS: usize, const DEVICES: usize>(
         storage: &'static SimStorage<CHUNKS, DEVICES>,
         config: SimConfig,
