@@ -1,0 +1,176 @@
+//! What copies may touch, and the protocol of asynchronous ones (`driver-abi` §13).
+
+use nrt_core::arch::Arch;
+use nrt_core::driver::{DriverResult, Errno};
+
+use super::{Chunk, Kernel};
+use crate::backing::Region;
+use crate::device::{Device, QUEUES};
+
+/// Bytes of one asynchronous request at most: 2032 descriptors of 64 KiB.
+pub const ASYNC_COPY_LIMIT: u64 = 2032 * 65536;
+
+/// A piece of a region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Region it lies in.
+    pub region: Region,
+    /// First byte.
+    pub offset: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+/// An asynchronous copy that was started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AsyncCopy {
+    /// Where the bytes come from.
+    pub src: Span,
+    /// Where they go.
+    pub dst: Span,
+    /// What to wait with: 1 or 2, or 0 when the copy is synchronous.
+    pub wait: i32,
+}
+
+impl Kernel {
+    /// Checks an access to `size` bytes at `offset` of a chunk. Length 0 is fine up to the end of the chunk: user
+    /// buffer copies of nothing are harmless.
+    ///
+    /// # Errors
+    /// [`Errno::EINVAL`] for a handle that is not live and for a range beyond the chunk (beyond the main pool for the
+    /// contiguous scratchpad). A sum beyond 2^64, which drivers before 2.26 let through, counts as beyond.
+    pub fn access(&self, device: u32, handle: u64, offset: u64, size: u64) -> DriverResult<Span> {
+        let mut state = self.device(device)?;
+        self.bounded(&mut state, device, handle, offset, size).map(|(_, span)| span)
+    }
+
+    /// Checks a fill of `size` bytes at `offset` of a chunk.
+    ///
+    /// # Errors
+    /// As [`access`](Self::access), and for length 0, which the real driver turns into 64 KiB.
+    pub fn fill(&self, device: u32, handle: u64, offset: u64, size: u64) -> DriverResult<Span> {
+        let mut state = self.device(device)?;
+        let (_, span) = self.bounded(&mut state, device, handle, offset, size)?;
+        some_bytes(&mut state, size)?;
+        Ok(span)
+    }
+
+    /// Checks a copy between two chunks and answers source and destination.
+    ///
+    /// # Errors
+    /// As [`fill`](Self::fill), for either chunk.
+    pub fn copy(
+        &self,
+        device: u32,
+        (src, src_offset): (u64, u64),
+        (dst, dst_offset): (u64, u64),
+        size: u64,
+    ) -> DriverResult<(Span, Span)> {
+        let mut state = self.device(device)?;
+        let (_, from) = self.bounded(&mut state, device, src, src_offset, size)?;
+        let (_, to) = self.bounded(&mut state, device, dst, dst_offset, size)?;
+        some_bytes(&mut state, size)?;
+        Ok((from, to))
+    }
+
+    /// Starts an asynchronous copy and finishes the one that `previous` names: −1 for none, 0 to copy synchronously,
+    /// else 1 or 2. The copy after a start with −1 is waited for with 1, the one after `previous` with the other number.
+    ///
+    /// # Errors
+    /// As [`copy`](Self::copy); [`Errno::EINVAL`] when `previous` is anything else or not outstanding, and for more
+    /// than [`ASYNC_COPY_LIMIT`] bytes, of which the real driver copies the first part all the same.
+    ///
+    /// # Concurrency
+    /// The two numbers belong to the queue of the core, whoever uses it: the source's core if the source is device
+    /// memory, else the destination's. SUNDA has one queue for core 0 and one for all others.
+    pub fn copy_start(
+        &self,
+        device: u32,
+        (src, src_offset): (u64, u64),
+        (dst, dst_offset): (u64, u64),
+        size: u64,
+        previous: i32,
+    ) -> DriverResult<AsyncCopy> {
+        let mut guard = self.device(device)?;
+        let state = &mut *guard;
+        let (from, src) = self.bounded(state, device, src, src_offset, size)?;
+        let (to, dst) = self.bounded(state, device, dst, dst_offset, size)?;
+        some_bytes(state, size)?;
+        let contexts = &mut state.contexts[self.queue(&from, &to)];
+        let wait = match previous {
+            0 => return Ok(AsyncCopy { src, dst, wait: 0 }),
+            -1 => 1,
+            1 if contexts[0] => 2,
+            2 if contexts[1] => 1,
+            _ => return Err(Errno::EINVAL),
+        };
+        if size > ASYNC_COPY_LIMIT {
+            state.hazards.oversize_async += 1;
+            return Err(Errno::EINVAL);
+        }
+        if previous == -1 {
+            state.hazards.overlapping_async += u64::from(contexts[0]);
+        } else {
+            contexts[2 - wait as usize] = false;
+        }
+        contexts[wait as usize - 1] = true;
+        Ok(AsyncCopy { src, dst, wait })
+    }
+
+    /// Finishes an asynchronous copy between these two chunks.
+    ///
+    /// # Errors
+    /// [`Errno::EINVAL`] for a handle that is not live, and when `wait` is not 1 or 2 or that copy is not outstanding.
+    pub fn copy_wait(&self, device: u32, src: u64, dst: u64, wait: i32) -> DriverResult<()> {
+        let mut state = self.device(device)?;
+        let from = self.named(&state, device, src)?;
+        let to = self.named(&state, device, dst)?;
+        let contexts = &mut state.contexts[self.queue(&from, &to)];
+        let outstanding = match wait {
+            1 => &mut contexts[0],
+            2 => &mut contexts[1],
+            _ => return Err(Errno::EINVAL),
+        };
+        if core::mem::replace(outstanding, false) { Ok(()) } else { Err(Errno::EINVAL) }
+    }
+
+    /// The chunk a handle names.
+    fn named(&self, state: &Device, device: u32, handle: u64) -> DriverResult<Chunk> {
+        let link = self.tables.record_of(state, device, handle).ok_or(Errno::EINVAL)?;
+        Ok(self.describe(state, device, link))
+    }
+
+    /// The chunk a handle names, and a range inside it.
+    fn bounded(&self, state: &mut Device, device: u32, handle: u64, offset: u64, size: u64) -> DriverResult<(Chunk, Span)> {
+        let chunk = self.named(state, device, handle)?;
+        let Some(end) = offset.checked_add(size) else {
+            state.hazards.wrapped_range += 1;
+            return Err(Errno::EINVAL);
+        };
+        if end > chunk.span.bytes {
+            return Err(Errno::EINVAL);
+        }
+        let span = Span { region: chunk.span.region, offset: chunk.span.offset + offset, bytes: size };
+        Ok((chunk, span))
+    }
+
+    /// The queue that copies between two chunks asynchronously.
+    fn queue(&self, src: &Chunk, dst: &Chunk) -> usize {
+        let core = if src.host { dst.nc_id } else { src.nc_id };
+        let queue = match self.config.arch {
+            Arch::Sunda => core.min(1),
+            Arch::Cayman | Arch::Mariana => core,
+        };
+        // Cores are below 8, as many as there are queues.
+        queue as usize % QUEUES
+    }
+}
+
+/// Refuses length 0.
+fn some_bytes(state: &mut Device, size: u64) -> DriverResult<()> {
+    if size == 0 {
+        state.hazards.zero_length += 1;
+        return Err(Errno::EINVAL);
+    }
+    Ok(())
+}
