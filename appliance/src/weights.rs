@@ -85,9 +85,6 @@ pub fn verify(buffer: &[u8], seed: u64, offset: u64) -> Option<Mismatch> {
 
 /// The first difference of two slices of one length, the first byte of which is at stream offset `offset`.
 fn compare(held: &[u8], expected: &[u8], offset: u64) -> Option<Mismatch> {
-    held.iter()
-        .zip(expected)
-        .zip(offset..)
-        .find(|((found, expected), _)| found != expected)
-        .map(|((&found, &expected), offset)| Mismatch { offset, expected, found })
+    let at = held.iter().zip(expected).position(|(found, expected)| found != expected)?;
+    Some(Mismatch { offset: offset.wrapping_add(at as u64), expected: expected[at], found: held[at] })
 }

@@ -180,7 +180,8 @@ fn weights<'t>(reader: &mut Reader<'t, '_>, model: &mut Model) -> Result<'t, ()>
             }
         }
     }
-    if !file && !(seed && bytes) {
+    let whole = file || (seed && bytes);
+    if !whole {
         reader.place.key = match (seed, bytes) {
             (true, _) => "bytes",
             (_, true) => "seed",

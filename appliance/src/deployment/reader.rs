@@ -188,7 +188,8 @@ impl<'t, 's> Reader<'t, 's> {
 
 /// Turns a fault of the parser into ours; `wanted` names the kind of value for a token that is sound but of another kind.
 fn syntax<'t>(text: &'t [u8], place: Place, error: ParseError, wanted: Option<&'static str>) -> DeploymentError<'t> {
-    let mut offset = error.offset;
+    let mut offset = error.offset.min(text.len());
+    let before = text[..offset].trim_ascii_end();
     let (problem, expected) = match error.kind {
         ParseErrorKind::UnexpectedEof if text.get(offset) == Some(&b'"') => {
             (Problem::UnterminatedString, Expected::Text("a closing quote"))
@@ -208,12 +209,16 @@ fn syntax<'t>(text: &'t [u8], place: Place, error: ParseError, wanted: Option<&'
                 ("unescaped control character", _) => "an escape such as \\n for a control character in a string",
                 (_, Some(wanted)) => wanted,
                 (_, None) if expected == "string" => "a key in quotes",
-                (_, None) if expected == ":" => "`:` after the key",
+                (_, None) if expected == ":" || (expected == "value" && before.ends_with(b"\"")) => "`:` after the key",
+                (_, None) if expected == "value" => "a key in quotes",
                 (_, None) => expected,
             };
             (Problem::Found, Expected::Text(expected))
         }
-        _ => (Problem::Found, Expected::Text(wanted.unwrap_or("more text"))),
+        // The text ends: in an escape, or where the next key of an object would begin.
+        _ if before.ends_with(b"\\") || before.ends_with(b"\\u") => (Problem::Found, Expected::Text("the rest of a string")),
+        _ if before.ends_with(b"{") => (Problem::Found, Expected::Text("a key in quotes or `}`")),
+        _ => (Problem::Found, Expected::Text(wanted.unwrap_or("`,` or `}`"))),
     };
     DeploymentError { text, offset: offset as u32, place, problem, expected }
 }

@@ -1,10 +1,11 @@
 //! Who holds which bytes: one table with a row for each core and below it a row for each model.
 //!
 //! ```text
-//! CORE / MODEL        TOTAL      model      model   tensors     shared   runtime  DMA rings
-//!                                 code  constants           scratchpad                  I/O
-//! ND 0:NC 0       146.531MB   16.000MB    2.000MB 512.000KB  128.000MB   0.000B    32.000KB
-//!   generate       18.031MB   16.000MB    2.000MB    0.000B     0.000B   0.000B    32.000KB
+//! CORE / MODEL     TOTAL     model     model   tensors     shared DMA rings
+//!                             code constants           scratchpad       I/O
+//! ND 0:NC 0    146.531MB  16.000MB   2.000MB 512.000KB  128.000MB  32.000KB
+//!   (shared)   128.500MB    0.000B    0.000B 512.000KB  128.000MB    0.000B
+//!   generate    18.031MB  16.000MB   2.000MB    0.000B     0.000B  32.000KB
 //! ```
 //!
 //! ND is a device and NC a core of it. A class of usages has a column only if some row holds something of it.

@@ -4,7 +4,7 @@ use nrt_appliance::deployment::{Deployment, parse_into};
 use nrt_core::arch::Arch;
 
 /// A valid deployment of one model; the scenarios replace one piece of it.
-pub const BASE: &str = r#"{
+pub(crate) const BASE: &str = r#"{
   "arch": "cayman",
   "models": [
     {
@@ -19,7 +19,7 @@ pub const BASE: &str = r#"{
 "#;
 
 /// Parses a text, for another architecture if one is given.
-pub fn parse_as(text: impl AsRef<[u8]>, simulate: Option<Arch>) -> Result<Box<Deployment>, String> {
+pub(crate) fn parse_as(text: impl AsRef<[u8]>, simulate: Option<Arch>) -> Result<Box<Deployment>, String> {
     let mut deployment = Box::new(Deployment::new());
     match parse_into(text.as_ref(), simulate, &mut deployment) {
         Ok(()) => Ok(deployment),
@@ -31,24 +31,24 @@ pub fn parse_as(text: impl AsRef<[u8]>, simulate: Option<Arch>) -> Result<Box<De
 }
 
 /// Parses a text.
-pub fn parse(text: impl AsRef<[u8]>) -> Result<Box<Deployment>, String> {
+pub(crate) fn parse(text: impl AsRef<[u8]>) -> Result<Box<Deployment>, String> {
     parse_as(text, None)
 }
 
 /// [`BASE`] with one piece replaced.
-pub fn with(from: &str, to: &str) -> String {
+pub(crate) fn with(from: &str, to: &str) -> String {
     assert_eq!(BASE.matches(from).count(), 1, "{from:?} is not one piece of the base");
     BASE.replace(from, to)
 }
 
 /// Checks that the base with one piece replaced is refused with this message.
 #[track_caller]
-pub fn refused(from: &str, to: &str, message: &str) {
+pub(crate) fn refused(from: &str, to: &str, message: &str) {
     refused_text(with(from, to), message);
 }
 
 /// Checks that a text is refused with this message.
 #[track_caller]
-pub fn refused_text(text: impl AsRef<[u8]>, message: &str) {
+pub(crate) fn refused_text(text: impl AsRef<[u8]>, message: &str) {
     assert_eq!(parse(text).err().as_deref(), Some(message));
 }
