@@ -5,11 +5,9 @@ use nrt_core::arch::Arch;
 use super::check::check;
 use super::error::{DeploymentError, Expected, Problem};
 use super::model::{Location, Model, Name, Region, Tensor};
-use super::reader::{Keys, Place, Reader};
+use super::reader::{Keys, Place, Reader, Refused, Result};
 use super::{Deployment, MAX_BYTES, MAX_DEVICES, MAX_MODELS, MAX_TENSORS, MAX_TEXT_BYTES, MAX_THREADS, MAX_ULIBS};
 use crate::usage::Usage;
-
-type Result<'t, T> = core::result::Result<T, DeploymentError<'t>>;
 
 const TOP: Keys =
     Keys { names: &["arch", "models", "devices", "logical_core_size", "threads", "requests", "reload_every"], required: 2 };
@@ -46,35 +44,34 @@ const SCRATCH_BYTES: usize = super::MAX_PATH_BYTES + 1;
 ///
 /// # Errors
 /// The first fault of the text against the rules of the [module](super).
-pub fn parse_into<'t>(text: &'t [u8], simulate: Option<Arch>, deployment: &mut Deployment) -> Result<'t, ()> {
+pub fn parse_into<'t>(
+    text: &'t [u8],
+    simulate: Option<Arch>,
+    deployment: &mut Deployment,
+) -> core::result::Result<(), DeploymentError<'t>> {
+    let mut scratch = [0; SCRATCH_BYTES];
+    let reader = &mut Reader::new(text, &mut scratch);
     deployment.clear();
-    let result = encoding(text).and_then(|()| document(text, simulate, deployment));
-    if result.is_err() {
+    encoding(text, reader).and_then(|()| document(reader, simulate, deployment)).map_err(|Refused| {
         deployment.clear();
-    }
-    result
+        reader.error
+    })
 }
 
-fn encoding(text: &[u8]) -> Result<'_, ()> {
-    let fault = |offset: usize, problem, expected| {
-        let place = Place::default();
-        Err(DeploymentError { text, offset: offset as u32, place, problem, expected })
-    };
+fn encoding(text: &[u8], reader: &mut Reader<'_, '_>) -> Result<()> {
     if text.starts_with(b"\xef\xbb\xbf") {
-        return fault(0, Problem::ByteOrderMark, Expected::Text("an object in UTF-8 without one"));
+        return reader.refuse(0, Problem::ByteOrderMark, Expected::Text("an object in UTF-8 without one"));
     }
     if text.len() > MAX_TEXT_BYTES {
-        return fault(MAX_TEXT_BYTES, Problem::TooLong, Expected::AtMostBytes(MAX_TEXT_BYTES));
+        return reader.refuse(MAX_TEXT_BYTES as u32, Problem::TooLong, Expected::AtMostBytes(MAX_TEXT_BYTES));
     }
     match core::str::from_utf8(text) {
         Ok(_) => Ok(()),
-        Err(error) => fault(error.valid_up_to(), Problem::NotUtf8, Expected::Text("UTF-8")),
+        Err(error) => reader.refuse(error.valid_up_to() as u32, Problem::NotUtf8, Expected::Text("UTF-8")),
     }
 }
 
-fn document<'t>(text: &'t [u8], simulate: Option<Arch>, deployment: &mut Deployment) -> Result<'t, ()> {
-    let mut scratch = [0; SCRATCH_BYTES];
-    let reader = &mut Reader::new(text, &mut scratch);
+fn document(reader: &mut Reader<'_, '_>, simulate: Option<Arch>, deployment: &mut Deployment) -> Result<()> {
     let mut size_at = 0;
     let mut top = reader.object(&TOP)?;
     while let Some(key) = reader.key(&mut top)? {
@@ -95,7 +92,7 @@ fn document<'t>(text: &'t [u8], simulate: Option<Arch>, deployment: &mut Deploym
     if let Some(arch) = simulate {
         deployment.arch = arch as u32;
     }
-    check(text, size_at, deployment)
+    check(reader, size_at, deployment)
 }
 
 /// Numbers that are checked against other keys later: any that does not fit is out of range there too.
@@ -103,7 +100,7 @@ fn clamp(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-fn models<'t>(reader: &mut Reader<'t, '_>, deployment: &mut Deployment) -> Result<'t, ()> {
+fn models(reader: &mut Reader<'_, '_>, deployment: &mut Deployment) -> Result<()> {
     let key = reader.place;
     reader.array()?;
     let opened_at = reader.at();
@@ -115,12 +112,12 @@ fn models<'t>(reader: &mut Reader<'t, '_>, deployment: &mut Deployment) -> Resul
         reader.place = key;
     }
     if deployment.count == 0 {
-        return Err(reader.fault(opened_at, Problem::Empty, Expected::Text("at least one model")));
+        return reader.refuse(opened_at, Problem::Empty, Expected::Text("at least one model"));
     }
     Ok(())
 }
 
-fn model<'t>(reader: &mut Reader<'t, '_>, earlier: &[Model], model: &mut Model) -> Result<'t, ()> {
+fn model(reader: &mut Reader<'_, '_>, earlier: &[Model], model: &mut Model) -> Result<()> {
     let mut object = reader.object(&MODEL)?;
     model.clear(object.at);
     reader.place.model = reader.place.model.map(|(index, _)| (index, object.at));
@@ -130,7 +127,7 @@ fn model<'t>(reader: &mut Reader<'t, '_>, earlier: &[Model], model: &mut Model) 
                 reader.name(&mut model.name)?;
                 if earlier.iter().any(|other| other.name == model.name) {
                     let expected = Expected::Text("a name that no other model has");
-                    return Err(reader.fault(reader.at(), Problem::NameTaken, expected));
+                    return reader.refuse(reader.at(), Problem::NameTaken, expected);
                 }
             }
             "vnc" => {
@@ -155,7 +152,7 @@ fn model<'t>(reader: &mut Reader<'t, '_>, earlier: &[Model], model: &mut Model) 
     Ok(())
 }
 
-fn weights<'t>(reader: &mut Reader<'t, '_>, model: &mut Model) -> Result<'t, ()> {
+fn weights(reader: &mut Reader<'_, '_>, model: &mut Model) -> Result<()> {
     const FORMS: Expected = Expected::Text("either file, or seed and bytes");
     let outer = reader.place;
     reader.place = Place { list: Some("weights"), key: "", ..outer };
@@ -163,7 +160,7 @@ fn weights<'t>(reader: &mut Reader<'t, '_>, model: &mut Model) -> Result<'t, ()>
     let (mut file, mut seed, mut bytes) = (false, false, false);
     while let Some(key) = reader.key(&mut object)? {
         if if key == "file" { seed || bytes } else { file } {
-            return Err(reader.fault(reader.key_at(), Problem::Conflict, FORMS));
+            return reader.refuse(reader.key_at(), Problem::Conflict, FORMS);
         }
         match key {
             "file" => {
@@ -187,17 +184,13 @@ fn weights<'t>(reader: &mut Reader<'t, '_>, model: &mut Model) -> Result<'t, ()>
             (_, true) => "seed",
             _ => "file",
         };
-        return Err(reader.fault(object.at, Problem::Missing, FORMS));
+        return reader.refuse(object.at, Problem::Missing, FORMS);
     }
     reader.place = outer;
     Ok(())
 }
 
-fn tensors<'t>(
-    reader: &mut Reader<'t, '_>,
-    list: &'static str,
-    tensors: &mut heapless::Vec<Tensor, MAX_TENSORS, u8>,
-) -> Result<'t, ()> {
+fn tensors(reader: &mut Reader<'_, '_>, list: &'static str, tensors: &mut heapless::Vec<Tensor, MAX_TENSORS, u8>) -> Result<()> {
     let outer = reader.place;
     reader.array()?;
     let opened_at = reader.at();
@@ -210,7 +203,7 @@ fn tensors<'t>(
                 reader.name(&mut tensor.name)?;
                 if tensors.iter().any(|other| other.name == tensor.name) {
                     let expected = Expected::Text("a name that no other tensor of this list has");
-                    return Err(reader.fault(reader.at(), Problem::NameTaken, expected));
+                    return reader.refuse(reader.at(), Problem::NameTaken, expected);
                 }
             } else {
                 tensor.bytes = reader.number(1, MAX_BYTES)?;
@@ -221,12 +214,12 @@ fn tensors<'t>(
         reader.place = outer;
     }
     if tensors.is_empty() {
-        return Err(reader.fault(opened_at, Problem::Empty, Expected::Text("at least one tensor")));
+        return reader.refuse(opened_at, Problem::Empty, Expected::Text("at least one tensor"));
     }
     Ok(())
 }
 
-fn regions<'t>(reader: &mut Reader<'t, '_>, model: &mut Model) -> Result<'t, ()> {
+fn regions(reader: &mut Reader<'_, '_>, model: &mut Model) -> Result<()> {
     let outer = reader.place;
     reader.array()?;
     while reader.entry(model.regions.len(), super::MAX_REGIONS)? {
@@ -239,7 +232,7 @@ fn regions<'t>(reader: &mut Reader<'t, '_>, model: &mut Model) -> Result<'t, ()>
     Ok(())
 }
 
-fn region<'t>(reader: &mut Reader<'t, '_>) -> Result<'t, Region> {
+fn region(reader: &mut Reader<'_, '_>) -> Result<Region> {
     let mut region = Region::new();
     let (mut location_at, mut align_at) = (0, 0);
     let mut object = reader.object(&REGION)?;
@@ -262,7 +255,7 @@ fn region<'t>(reader: &mut Reader<'t, '_>) -> Result<'t, Region> {
                 region.align = reader.number(0, MAX_BYTES)?;
                 align_at = reader.at();
                 if region.align != 0 && !region.align.is_power_of_two() {
-                    return Err(reader.fault(align_at, Problem::OutOfRange, Expected::Text("0 or a power of two")));
+                    return reader.refuse(align_at, Problem::OutOfRange, Expected::Text("0 or a power of two"));
                 }
             }
         }
@@ -270,12 +263,12 @@ fn region<'t>(reader: &mut Reader<'t, '_>) -> Result<'t, Region> {
     if region.location == Location::Host {
         if !region.usage.allowed_on_host() {
             reader.place.key = "location";
-            return Err(reader.fault(location_at, Problem::Conflict, Expected::DeviceMemory(region.usage)));
+            return reader.refuse(location_at, Problem::Conflict, Expected::DeviceMemory(region.usage));
         }
         if region.align != 0 {
             reader.place.key = "align";
             let expected = Expected::Text("0 (host memory takes no alignment)");
-            return Err(reader.fault(align_at, Problem::OutOfRange, expected));
+            return reader.refuse(align_at, Problem::OutOfRange, expected);
         }
     }
     Ok(region)
