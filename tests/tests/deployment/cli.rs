@@ -34,7 +34,7 @@ fn what_is_accepted() {
         assert_eq!(run(&["--simulate", arch.name()]), Run { target, ..DEFAULT });
         assert_eq!(target.arch(), Some(arch));
     }
-    for (path, number) in [("/dev/neuron0", 0), ("neuron63", 63), ("/tmp/x/neuron10", 10)] {
+    for (path, number) in [("/dev/neuron0", 0), ("neuron63", 63), ("/some/place/neuron10", 10)] {
         let target = Target::Device { path: path.as_bytes(), number };
         assert_eq!(run(&["--device", path]), Run { target, ..DEFAULT });
         assert_eq!(run(&[&format!("--device={path}")]), Run { target, ..DEFAULT });

@@ -265,7 +265,7 @@ ND 31:NC 7   4.000MB 9.521KB   64.000B 4.000KB    2.000KB   64.000KB 144.290KB  
 
 #[test]
 fn usual_tables_fit_a_terminal() {
-    // What a serving job holds: six classes with the largest sizes that have three digits.
+    // What a serving job holds: eight classes with the largest sizes that have three digits.
     let held = usage(&[
         ("instr_pe", 999 << 20),
         ("weight", 999 << 20),
