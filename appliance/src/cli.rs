@@ -1,0 +1,278 @@
+//! The command line.
+
+use core::fmt::{self, Display};
+
+use getargs::{Arg, Error, Opt, Options};
+use nrt_core::arch::Arch;
+use nrt_core::hooks::Level;
+
+use crate::quote::Quote;
+
+/// Text of `--help`.
+pub const HELP: &str = "\
+Hosts the models of a deployment on one Neuron device, serves requests to them from several threads, reloads them under
+load, checks every byte, and shows who holds which bytes.
+
+Usage: nrt-appliance [DEPLOYMENT.json] [--device PATH | --simulate ARCH] [--json] [--log LEVEL]
+
+  DEPLOYMENT.json    models and requests (default: the deployment built in, weights from seeds)
+  --device PATH      device node, for example /dev/neuron0
+  --simulate ARCH    in-process model of the driver for sunda, cayman or mariana, whatever the deployment says
+                     (default: the in-process model for the architecture in the deployment)
+  --json             print the report as one JSON object on standard output
+  --log LEVEL        error, warn, info or trace, on standard error (default: warn)
+  -h, --help         print this text
+  -V, --version      print the version
+
+Examples:
+  nrt-appliance
+  nrt-appliance three-on-one-core.json --json
+  nrt-appliance sharing.json --simulate sunda --log info
+  nrt-appliance serve.json --device /dev/neuron0
+
+Exit status:
+  0  every check held
+  1  a check failed
+  2  bad command line or deployment
+  3  no device
+";
+
+/// Text of `--version`.
+pub const VERSION: &str = concat!("nrt-appliance ", env!("CARGO_PKG_VERSION"), "\n");
+
+/// Exit status of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub enum Exit {
+    /// Every check held.
+    Success = 0,
+    /// A check failed.
+    CheckFailed = 1,
+    /// Bad command line or deployment.
+    Usage = 2,
+    /// No device.
+    NoDevice = 3,
+}
+
+/// What to serve on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target<'a> {
+    /// The in-process model of the driver, for this architecture or for the one in the deployment.
+    Simulated(Option<Arch>),
+    /// A device.
+    Device {
+        /// Path of the device node.
+        path: &'a [u8],
+        /// Number at the end of the path.
+        number: u32,
+    },
+}
+
+impl Target<'_> {
+    /// The architecture that takes the place of the one in the deployment.
+    #[must_use]
+    pub fn arch(&self) -> Option<Arch> {
+        match self {
+            Self::Simulated(arch) => *arch,
+            Self::Device { .. } => None,
+        }
+    }
+}
+
+/// A run of the main job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run<'a> {
+    /// Path of the deployment; `None` = the one built in.
+    pub deployment: Option<&'a [u8]>,
+    /// What to serve on.
+    pub target: Target<'a>,
+    /// Whether the report is JSON.
+    pub json: bool,
+    /// Least severe record that is logged.
+    pub log: Level,
+}
+
+/// What the command line asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command<'a> {
+    /// The main job.
+    Run(Run<'a>),
+    /// [`HELP`].
+    Help,
+    /// [`VERSION`].
+    Version,
+}
+
+/// What is wrong with an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Problem {
+    /// There is no such option.
+    Unknown,
+    /// The option lacks its value.
+    NoValue,
+    /// The option takes no value.
+    UnwantedValue,
+    /// The value of the option is none of those allowed.
+    BadValue,
+    /// The argument appears a second time.
+    GivenTwice,
+    /// The option excludes another that was given.
+    Conflict,
+    /// The path is empty.
+    Empty,
+}
+
+/// A fault of the command line: which argument, and what was expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CommandLineError<'a> {
+    /// The option with its dashes, or the argument.
+    pub argument: Argument<'a>,
+    /// The value of the option, if it is at fault.
+    pub value: Option<&'a [u8]>,
+    /// What is wrong.
+    pub problem: Problem,
+    /// What was expected.
+    pub expected: &'static str,
+}
+
+/// An argument as a message names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Argument<'a> {
+    /// A one-letter option.
+    Short(u8),
+    /// An option with two dashes.
+    Long(&'a [u8]),
+    /// Any other argument.
+    Positional(&'a [u8]),
+}
+
+const OPTIONS: &str = "--device, --simulate, --json, --log, --help or --version";
+const DEVICE: &str = "the path of a device node that ends in neuron and a number, such as /dev/neuron0";
+const ARCHITECTURE: &str = "sunda, cayman or mariana";
+const LEVEL: &str = "error, warn, info or trace";
+
+/// Reads the arguments behind the program's name.
+///
+/// # Errors
+/// The first argument that is unknown, has no value or a bad one, appears twice, or excludes an earlier one.
+pub fn parse<'a>(arguments: impl Iterator<Item = &'a [u8]>) -> Result<Command<'a>, CommandLineError<'a>> {
+    let mut options = Options::new(arguments);
+    let mut deployment = None;
+    let mut target = None;
+    let mut json = false;
+    let mut log = None;
+    while let Some(argument) = options.next_arg().map_err(misused)? {
+        let (name, given) = match argument {
+            Arg::Positional(path) => {
+                let fault = |problem, expected| {
+                    Err(CommandLineError { argument: Argument::Positional(path), value: None, problem, expected })
+                };
+                if path.is_empty() {
+                    return fault(Problem::Empty, "the path of a deployment");
+                }
+                if deployment.replace(path).is_some() {
+                    return fault(Problem::GivenTwice, "one deployment");
+                }
+                continue;
+            }
+            Arg::Short(b'h') | Arg::Long(b"help") => return Ok(Command::Help),
+            Arg::Short(b'V') | Arg::Long(b"version") => return Ok(Command::Version),
+            Arg::Long(b"json") => {
+                json = true;
+                continue;
+            }
+            Arg::Long(name @ (b"device" | b"simulate")) => (name, target.is_some()),
+            Arg::Long(name @ b"log") => (name, log.is_some()),
+            Arg::Long(name) => return Err(unknown(Argument::Long(name))),
+            Arg::Short(letter) => return Err(unknown(Argument::Short(letter))),
+        };
+        let argument = Argument::Long(name);
+        if given {
+            let (problem, expected) = match (name, &target) {
+                (b"device", Some(Target::Simulated(_))) => (Problem::Conflict, "either --device or --simulate"),
+                (b"simulate", Some(Target::Device { .. })) => (Problem::Conflict, "either --device or --simulate"),
+                _ => (Problem::GivenTwice, "each option once"),
+            };
+            return Err(CommandLineError { argument, value: None, problem, expected });
+        }
+        let value = options.value().map_err(misused)?;
+        let bad = |expected| CommandLineError { argument, value: Some(value), problem: Problem::BadValue, expected };
+        match name {
+            b"device" => target = Some(Target::Device { path: value, number: device_number(value).ok_or(bad(DEVICE))? }),
+            b"simulate" => {
+                let arch = core::str::from_utf8(value).ok().and_then(Arch::from_name);
+                target = Some(Target::Simulated(Some(arch.ok_or(bad(ARCHITECTURE))?)));
+            }
+            _ => log = Some(level(value).ok_or(bad(LEVEL))?),
+        }
+    }
+    let target = target.unwrap_or(Target::Simulated(None));
+    Ok(Command::Run(Run { deployment, target, json, log: log.unwrap_or(Level::Warn) }))
+}
+
+fn unknown(argument: Argument<'_>) -> CommandLineError<'_> {
+    CommandLineError { argument, value: None, problem: Problem::Unknown, expected: OPTIONS }
+}
+
+/// Turns a fault of the argument parser into ours.
+fn misused<'a>(error: Error<&'a [u8]>) -> CommandLineError<'a> {
+    let (option, problem) = match error {
+        Error::RequiresValue(option) => (option, Problem::NoValue),
+        Error::DoesNotRequireValue(option) => (option, Problem::UnwantedValue),
+        _ => (Opt::Long(&b""[..]), Problem::Unknown),
+    };
+    let (argument, expected) = match (option, problem) {
+        (Opt::Short(letter), _) => (Argument::Short(letter), "nothing behind it"),
+        (Opt::Long(name @ b"device"), Problem::NoValue) => (Argument::Long(name), DEVICE),
+        (Opt::Long(name @ b"simulate"), Problem::NoValue) => (Argument::Long(name), ARCHITECTURE),
+        (Opt::Long(name), Problem::NoValue) => (Argument::Long(name), LEVEL),
+        (Opt::Long(name), _) => (Argument::Long(name), "no value"),
+    };
+    CommandLineError { argument, value: None, problem, expected }
+}
+
+/// The number at the end of a device path: `/dev/neuron12` has 12. Numbers run from 0 to 63.
+fn device_number(path: &[u8]) -> Option<u32> {
+    let file = path.rsplit(|byte| *byte == b'/').next()?;
+    let digits = file.strip_prefix(b"neuron")?;
+    let canonical = digits.len() == 1 || digits.first() != Some(&b'0');
+    let all_digits = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+    let number = core::str::from_utf8(digits).ok()?.parse().ok()?;
+    (canonical && all_digits && number < 64).then_some(number)
+}
+
+fn level(name: &[u8]) -> Option<Level> {
+    match name {
+        b"error" => Some(Level::Error),
+        b"warn" => Some(Level::Warn),
+        b"info" => Some(Level::Info),
+        b"trace" => Some(Level::Trace),
+        _ => None,
+    }
+}
+
+impl Display for CommandLineError<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.argument {
+            Argument::Short(letter) => write!(f, "-{}", Quote { bytes: &[letter], limit: 1 })?,
+            Argument::Long(bytes) => write!(f, "--{}", Quote { bytes, limit: 60 })?,
+            Argument::Positional(bytes) => write!(f, "\"{}\"", Quote { bytes, limit: 60 })?,
+        }
+        if let Some(bytes) = self.value {
+            write!(f, " \"{}\"", Quote { bytes, limit: 60 })?;
+        }
+        let problem = match self.problem {
+            Problem::Unknown => "unknown option",
+            Problem::NoValue => "no value given",
+            Problem::UnwantedValue => "takes no value",
+            Problem::BadValue => "bad value",
+            Problem::GivenTwice => "given a second time",
+            Problem::Conflict => "excludes an option given before",
+            Problem::Empty => "empty path",
+        };
+        write!(f, ": {problem}, expected {}", self.expected)
+    }
+}
+
+impl core::error::Error for CommandLineError<'_> {}

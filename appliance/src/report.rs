@@ -1,0 +1,225 @@
+//! What the main job has to say at its end, as one JSON object or as lines for people.
+
+use core::fmt::{self, Write};
+
+use heapless::{String, Vec};
+use nrt_core::arch::Arch;
+
+use crate::deployment::{MAX_MODELS, Name};
+use crate::json_out::JsonWriter;
+use crate::table::Size;
+use crate::usage::{USAGES, Usage};
+
+/// Most errors that a report keeps; further ones are counted.
+pub const MAX_ERRORS: usize = 32;
+
+/// Longest error text in bytes that a report keeps; the rest of a longer one is cut.
+pub const MAX_ERROR_BYTES: usize = 255;
+
+/// What a report says about one model.
+#[derive(Clone, Debug)]
+pub struct ModelReport {
+    /// Name in the deployment.
+    pub name: Name,
+    /// Handle of its last load.
+    pub handle: u64,
+    /// Logical core.
+    pub vnc: u32,
+    /// Device bytes it held by usage number, over its cores.
+    pub bytes_by_usage: [u64; USAGES],
+    /// Requests it completed.
+    pub requests: u64,
+}
+
+/// The outcome of the main job.
+///
+/// About 25 KiB: place it in a static. Every byte of [`Report::new`] is zero.
+#[derive(Debug)]
+pub struct Report {
+    /// Number of the architecture, 0 = not known.
+    arch: u32,
+    /// Logical cores of the device.
+    pub logical_cores: u32,
+    /// Models, in the order of the deployment.
+    pub models: Vec<ModelReport, MAX_MODELS, u8>,
+    /// Completed requests of all models.
+    pub requests: u64,
+    /// Models that were unloaded and loaded again under load.
+    pub reloads: u64,
+    /// Largest number of device bytes that were allocated at one time.
+    pub peak_device_bytes: u64,
+    /// Device bytes that were still allocated after close.
+    pub live_device_bytes_at_exit: u64,
+    /// Allocation nodes that were still in use after close.
+    pub live_nodes_at_exit: u64,
+    /// Whether all weights read back were equal to their source.
+    pub weights_verified: bool,
+    /// Whether all outputs carried the bytes of their inputs.
+    pub outputs_verified: bool,
+    errors: Vec<String<MAX_ERROR_BYTES, u8>, MAX_ERRORS, u8>,
+    further_errors: u32,
+}
+
+impl Report {
+    /// A report of nothing; every byte is zero, and no check has held yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            arch: 0,
+            logical_cores: 0,
+            models: Vec::new(),
+            requests: 0,
+            reloads: 0,
+            peak_device_bytes: 0,
+            live_device_bytes_at_exit: 0,
+            live_nodes_at_exit: 0,
+            weights_verified: false,
+            outputs_verified: false,
+            errors: Vec::new(),
+            further_errors: 0,
+        }
+    }
+
+    /// Says which architecture the device has.
+    pub fn set_arch(&mut self, arch: Arch) {
+        self.arch = arch as u32;
+    }
+
+    /// Name of the architecture, `unknown` before [`Report::set_arch`].
+    #[must_use]
+    pub fn arch_name(&self) -> &'static str {
+        Arch::from_number(self.arch).map_or("unknown", Arch::name)
+    }
+
+    /// Keeps an error, cut to [`MAX_ERROR_BYTES`]; from the [`MAX_ERRORS`]th on errors are only counted.
+    pub fn error(&mut self, text: fmt::Arguments<'_>) {
+        if self.errors.is_full() {
+            self.further_errors = self.further_errors.saturating_add(1);
+            return;
+        }
+        // There is room. The text is written in its place, so that it does not pass over the stack.
+        let _ = self.errors.push(String::new());
+        if let Some(kept) = self.errors.last_mut() {
+            let _ = Cut(kept).write_fmt(text);
+        }
+    }
+
+    /// The errors that were kept.
+    pub fn errors(&self) -> impl Iterator<Item = &str> {
+        self.errors.iter().map(String::as_str)
+    }
+
+    /// Whether every check held: no error, weights and outputs verified, nothing left on the device.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.errors.is_empty()
+            && self.weights_verified
+            && self.outputs_verified
+            && self.live_device_bytes_at_exit == 0
+            && self.live_nodes_at_exit == 0
+    }
+
+    /// Writes the report as one JSON object on one line, without a line end.
+    ///
+    /// # Errors
+    /// The sink refused the text.
+    pub fn write_json(&self, out: &mut dyn Write) -> fmt::Result {
+        let json = &mut JsonWriter::new(out);
+        json.begin_object()?;
+        json.key("arch")?;
+        json.string(self.arch_name())?;
+        field(json, "logical_cores", self.logical_cores.into())?;
+        json.key("models")?;
+        json.begin_array()?;
+        for model in &self.models {
+            model.write_json(json)?;
+        }
+        json.end_array()?;
+        field(json, "requests", self.requests)?;
+        field(json, "reloads", self.reloads)?;
+        field(json, "peak_device_bytes", self.peak_device_bytes)?;
+        field(json, "live_device_bytes_at_exit", self.live_device_bytes_at_exit)?;
+        field(json, "live_nodes_at_exit", self.live_nodes_at_exit)?;
+        json.key("weights_verified")?;
+        json.boolean(self.weights_verified)?;
+        json.key("outputs_verified")?;
+        json.boolean(self.outputs_verified)?;
+        json.key("errors")?;
+        json.begin_array()?;
+        for error in &self.errors {
+            json.string(error)?;
+        }
+        if self.further_errors != 0 {
+            json.display(format_args!("{} further errors", self.further_errors))?;
+        }
+        json.end_array()?;
+        json.end_object()
+    }
+
+    /// Writes the report as lines for people; the table of who holds which bytes is [`crate::table::write`].
+    ///
+    /// # Errors
+    /// The sink refused the text.
+    pub fn write_text(&self, out: &mut dyn Write) -> fmt::Result {
+        writeln!(out, "{} with {} logical cores", self.arch_name(), self.logical_cores)?;
+        for model in &self.models {
+            let held = Size(model.bytes_by_usage.iter().sum());
+            let (name, handle, vnc, requests) = (&model.name, model.handle, model.vnc, model.requests);
+            writeln!(out, "  {name} (handle {handle}, logical core {vnc}): {held}, {requests} requests")?;
+        }
+        writeln!(out, "requests {}, reloads {}, peak {}", self.requests, self.reloads, Size(self.peak_device_bytes))?;
+        let verified = |held| if held { "verified" } else { "NOT VERIFIED" };
+        writeln!(out, "weights {}, outputs {}", verified(self.weights_verified), verified(self.outputs_verified))?;
+        let (bytes, nodes) = (self.live_device_bytes_at_exit, self.live_nodes_at_exit);
+        writeln!(out, "after close: {bytes} device bytes and {nodes} nodes live")?;
+        for error in &self.errors {
+            writeln!(out, "error: {error}")?;
+        }
+        if self.further_errors != 0 {
+            writeln!(out, "error: {} further errors", self.further_errors)?;
+        }
+        Ok(())
+    }
+}
+
+impl Default for Report {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ModelReport {
+    fn write_json(&self, json: &mut JsonWriter<'_>) -> fmt::Result {
+        json.begin_object()?;
+        json.key("name")?;
+        json.string(&self.name)?;
+        field(json, "handle", self.handle)?;
+        field(json, "vnc", self.vnc.into())?;
+        json.key("bytes_by_usage")?;
+        json.begin_object()?;
+        for (name, bytes) in Usage::NAMES.iter().zip(self.bytes_by_usage) {
+            field(json, name, bytes)?;
+        }
+        json.end_object()?;
+        field(json, "requests", self.requests)?;
+        json.end_object()
+    }
+}
+
+fn field(json: &mut JsonWriter<'_>, key: &str, number: u64) -> fmt::Result {
+    json.key(key)?;
+    json.number(number)
+}
+
+/// Takes as much text as fits, up to a whole character, and drops the rest.
+struct Cut<'a>(&'a mut String<MAX_ERROR_BYTES, u8>);
+
+impl Write for Cut<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let room = self.0.capacity() - self.0.len();
+        let fits = text.floor_char_boundary(room);
+        // A part that does not fit ends the text, so that nothing shorter is put behind the cut.
+        self.0.push_str(&text[..fits]).map_err(|_| fmt::Error)?;
+        if fits == text.len() { Ok(()) } else { Err(fmt::Error) }
+    }
+}
