@@ -57,3 +57,29 @@ pub unsafe trait Hooks: Sync {
     /// Takes one log record. It must not call back into the runtime: a lock of the core may be held.
     fn log(&self, level: Level, text: fmt::Arguments<'_>);
 }
+
+// SAFETY: every request goes to the platform behind the reference unchanged, whose guarantees hold.
+unsafe impl<T: Hooks> Hooks for &T {
+    fn wait(&self, word: *const u32, expected: u32, deadline_ns: Option<u64>) -> Wait {
+        (**self).wait(word, expected, deadline_ns)
+    }
+    fn wake(&self, word: *const u32, count: u32) {
+        (**self).wake(word, count);
+    }
+    fn now_ns(&self) -> u64 {
+        (**self).now_ns()
+    }
+    fn thread_id(&self) -> u64 {
+        (**self).thread_id()
+    }
+    fn host_map(&self, bytes: usize) -> Option<NonNull<u8>> {
+        (**self).host_map(bytes)
+    }
+    unsafe fn host_unmap(&self, memory: NonNull<u8>, bytes: usize) {
+        // SAFETY: the caller's promise, passed on.
+        unsafe { (**self).host_unmap(memory, bytes) };
+    }
+    fn log(&self, level: Level, text: fmt::Arguments<'_>) {
+        (**self).log(level, text);
+    }
+}

@@ -4,6 +4,11 @@
 //! the node it belongs to; the core never passes a raw handle plus an offset, so an implementation that carves ranges
 //! out of larger chunks can add its own offset (fact sheets `driver-abi` §§9–13, `nrt-api` §8).
 
+mod fault;
+mod shared;
+
+pub use fault::FaultInjector;
+
 use core::fmt;
 use core::ptr::NonNull;
 
@@ -21,6 +26,7 @@ pub use crate::arch::Arch;
 /// Which request failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
+#[repr(u32)]
 pub enum Call {
     /// [`Driver::probe`].
     Probe,

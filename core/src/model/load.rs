@@ -251,10 +251,11 @@ impl<D: Driver, H: Hooks> System<D, H> {
             }
             (*model).ulib_set_info = null_mut();
             if arch == Arch::Sunda
-                && let [library] = subgraph.libraries {
-                    (*model).ulib_set_info = self.ulib_attach(&self.core(vnc, relative)?, library)?;
-                    (*raw).uses_ulib.store(1, Relaxed);
-                }
+                && let [library] = subgraph.libraries
+            {
+                (*model).ulib_set_info = self.ulib_attach(&self.core(vnc, relative)?, library)?;
+                (*raw).uses_ulib.store(1, Relaxed);
+            }
             let maps: *mut kbl_fmap_t = (&raw mut (*raw).feature_maps).cast();
             for (index, (io, _)) in inputs_and_outputs(subgraph).enumerate() {
                 let map = maps.add(index);

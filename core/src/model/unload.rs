@@ -42,9 +42,10 @@ impl<D: Driver, H: Hooks> System<D, H> {
     pub(crate) fn continue_removal(&self, removal: &mut Removal, deadline_ns: Option<u64>) -> bool {
         loop {
             if let Some(slot) = removal.slots[removal.drained as usize]
-                && !self.drained(slot, deadline_ns) {
-                    return false;
-                }
+                && !self.drained(slot, deadline_ns)
+            {
+                return false;
+            }
             removal.drained += 1;
             if removal.drained == removal.cores {
                 return true;
@@ -91,9 +92,10 @@ impl<D: Driver, H: Hooks> System<D, H> {
             (*raw).model.output_fmap_set.n = 0;
             self.scratchpad_cleanup(NonNull::new_unchecked(&raw mut (*raw).cleanup));
             if (*raw).uses_ulib.swap(0, Relaxed) == 1
-                && let Ok(core) = self.core((*raw).vnc.load(Relaxed), (*raw).relative.load(Relaxed)) {
-                    self.ulib_detach(&core);
-                }
+                && let Ok(core) = self.core((*raw).vnc.load(Relaxed), (*raw).relative.load(Relaxed))
+            {
+                self.ulib_detach(&core);
+            }
             (*raw).model.ulib_set_info = null_mut();
             self.mem_refs_free(slot);
             self.group_free(NonNull::new_unchecked(&raw mut (*raw).group));

@@ -276,12 +276,13 @@ impl<'r, D: Driver, H: Hooks> Model<'r, D, H> {
 impl<D: Driver, H: Hooks> Drop for Model<'_, D, H> {
     fn drop(&mut self) {
         if let Ok(mut draining) = self.core().begin_unload(self.id)
-            && !draining.try_finish() {
-                self.runtime.system.hooks.log(
-                    Level::Warn,
-                    format_args!("model {} is in use and stays resident on logical core {}", self.id, self.vnc),
-                );
-            }
+            && !draining.try_finish()
+        {
+            self.runtime
+                .system
+                .hooks
+                .log(Level::Warn, format_args!("model {} is in use and stays resident on logical core {}", self.id, self.vnc));
+        }
     }
 }
 
