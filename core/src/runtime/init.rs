@@ -1,8 +1,13 @@
 //! Bring-up (fact sheet `context-tree` §10, without the engines).
 //!
-//! 1. Claim the storage. 2. Ask the driver what there is; settle the logical cores. 3. Write the empty tree and the routing
-//! ids. 4. Per device: open it, write its record, its ledger, and per core the GLOBAL heap. 5. Per core: bounce buffer, model
-//! database, scratchpad, library cache. 6. Open the gate. Whatever fails, the destroy runs on what is there.
+//! 1. Claim the storage.
+//! 2. Ask the driver what there is; settle the logical cores.
+//! 3. Write the empty tree and the routing ids.
+//! 4. Per device: open it, write its record and its ledger.
+//! 5. Per core: GLOBAL heap, model database, library cache, scratchpad, bounce buffer.
+//! 6. Open the gate.
+//!
+//! Whatever fails, the destroy runs on what is there.
 
 use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::AtomicU64;
