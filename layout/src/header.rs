@@ -9,6 +9,9 @@ use std::fmt::Write as _;
 use crate::error::Unreadable;
 use crate::table::{DocField, DocStruct, Table, library_size};
 
+/// Structs that embed each other deeper than this are a mistake in the table.
+const DEEPEST: usize = 32;
+
 /// The header for the named structs and all that they embed.
 ///
 /// # Errors
@@ -73,8 +76,12 @@ fn emit<'a>(
     if done.contains(name) {
         return Ok(());
     }
-    if open.contains(&name) {
-        return Err(Unreadable::new(format!("struct {name} of the documented table"), "embeds itself", "a finite struct"));
+    if open.contains(&name) || open.len() >= DEEPEST {
+        return Err(Unreadable::new(
+            format!("struct {name} of the documented table"),
+            "is nested without end",
+            "a finite struct",
+        ));
     }
     let documented = table.structure(name).ok_or_else(|| {
         Unreadable::new(format!("struct {name}"), "is embedded, but not in the documented table", "a row for it")
@@ -105,12 +112,12 @@ fn text(table: &Table, documented: &DocStruct) -> Result<String, Unreadable> {
         }
         body.push_str(&gap(table, documented, container));
     }
-    let mut attributes = Vec::new();
-    if is_packed(table, documented) {
-        attributes.push("packed".to_owned());
-    }
-    attributes.extend(documented.align.map(|align| format!("aligned({align})")));
-    let attributes = if attributes.is_empty() { String::new() } else { format!(" __attribute__(({}))", attributes.join(", ")) };
+    // Members bring their alignment with them; only a struct without any needs to be told its own.
+    let attributes = match documented.align {
+        Some(align) if is_packed(table, documented) => format!(" __attribute__((packed, aligned({align})))"),
+        Some(align) if documented.fields.is_empty() => format!(" __attribute__((aligned({align})))"),
+        _ => String::new(),
+    };
     Ok(format!("struct {} {{\n{body}}}{attributes};\n\n", documented.name))
 }
 

@@ -1,16 +1,19 @@
 //! Finds types by name in a DWARF tree and resolves documented paths through nested members and unions.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
-use gimli::{AttributeValue, DebuggingInformationEntry, Reader, UnitOffset};
+use gimli::{AttributeValue, DebuggingInformationEntry, Reader, UnitOffset, UnitType};
 
 use crate::found::{Found, FoundEnum, FoundField, FoundStruct, is_unnamed};
 use crate::table::{DocStruct, Table};
 
 /// Types that refer to types deeper than this are damage, not C.
 const DEEPEST: u32 = 32;
+
+/// Steps that one path may take. Anonymous members are searched, and in a damaged file they can contain themselves.
+const STEPS: u32 = 4096;
 
 /// Place of one entry: unit, offset in the unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,6 +29,7 @@ struct Tree<R: Reader<Offset = usize>> {
     dwarf: gimli::Dwarf<R>,
     units: Vec<gimli::Unit<R>>,
     members: RefCell<HashMap<At, Rc<Vec<Member>>>>,
+    steps: Cell<u32>,
 }
 
 type Entry<R> = DebuggingInformationEntry<R>;
@@ -41,7 +45,7 @@ pub(super) fn extract<R: Reader<Offset = usize>>(
     while let Some(header) = headers.next()? {
         units.push(dwarf.unit(header)?);
     }
-    let tree = Tree { dwarf, units, members: RefCell::default() };
+    let tree = Tree { dwarf, units, members: RefCell::default(), steps: Cell::new(0) };
     let structs: HashMap<&str, &DocStruct> = table
         .structs
         .iter()
@@ -91,6 +95,12 @@ impl<R: Reader<Offset = usize>> Tree<R> {
             AttributeValue::DebugInfoRef(offset) => {
                 let inside = |unit: &gimli::Unit<R>| offset.to_unit_offset(&unit.header);
                 self.units.iter().enumerate().find_map(|(index, unit)| Some(At(index, inside(unit)?)))
+            }
+            AttributeValue::DebugTypesRef(wanted) => {
+                self.units.iter().enumerate().find_map(|(index, unit)| match unit.header.type_() {
+                    UnitType::Type { type_signature, type_offset } if type_signature == wanted => Some(At(index, type_offset)),
+                    _ => None,
+                })
             }
             _ => None,
         }
@@ -143,7 +153,8 @@ impl<R: Reader<Offset = usize>> Tree<R> {
     /// the documented table gives names to unions that have none in C.
     fn resolve(&self, at: At, path: &[&str], depth: u32) -> gimli::Result<Option<(u64, Option<At>)>> {
         let ([first, rest @ ..], Some(at)) = (path, self.plain(at)?) else { return Ok(None) };
-        if depth > DEEPEST {
+        self.steps.set(self.steps.get() + 1);
+        if depth > DEEPEST || self.steps.get() > STEPS {
             return Ok(None);
         }
         let members = self.members(at)?;
@@ -203,6 +214,7 @@ impl<R: Reader<Offset = usize>> Tree<R> {
         let mut fields = BTreeMap::new();
         for field in &documented.fields {
             let path: Vec<&str> = field.path.split('.').collect();
+            self.steps.set(0);
             if let Some((offset, ty)) = self.resolve(at, &path, 0)? {
                 let (size, count) = match ty {
                     Some(ty) => self.extent(ty, 0)?,
@@ -219,14 +231,31 @@ impl<R: Reader<Offset = usize>> Tree<R> {
                 fields.insert(field.path.clone(), FoundField { offset, size: None, count: None });
             }
         }
-        for member in self.members(at)?.iter() {
-            let Some(name) = member.name.as_ref().filter(|name| !name.is_empty() && !is_unnamed(name)) else { continue };
-            if documented.fields.iter().all(|field| field.container() != name) {
-                fields.insert(name.clone(), FoundField { offset: member.offset, size: None, count: None });
+        self.undocumented(at, documented, &mut fields)?;
+        Ok(Some(FoundStruct { size, align: unsigned(&entry, gimli::DW_AT_alignment), fields }))
+    }
+
+    /// Adds the members that the table does not name: of the struct itself, and of every container whose members it names.
+    fn undocumented(&self, at: At, documented: &DocStruct, fields: &mut BTreeMap<String, FoundField>) -> gimli::Result<()> {
+        let ends = |path: &'_ str| path.match_indices('.').map(|(end, _)| end).collect::<Vec<_>>();
+        let containers = documented.fields.iter().flat_map(|field| ends(&field.path).into_iter().map(|end| &field.path[..end]));
+        let containers: BTreeSet<&str> = containers.chain([""]).collect();
+        for container in containers {
+            self.steps.set(0);
+            let path: Vec<&str> = container.split('.').filter(|part| !part.is_empty()).collect();
+            let place = if path.is_empty() { Some((0, Some(at))) } else { self.resolve(at, &path, 0)? };
+            let Some((start, Some(ty))) = place else { continue };
+            let Some(ty) = self.plain(ty)? else { continue };
+            for member in self.members(ty)?.iter() {
+                let Some(name) = member.name.as_ref().filter(|name| !name.is_empty() && !is_unnamed(name)) else { continue };
+                let path = if container.is_empty() { name.clone() } else { format!("{container}.{name}") };
+                let named = |field: &str| field.strip_prefix(&path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+                if !documented.fields.iter().any(|field| named(&field.path)) {
+                    fields.insert(path, FoundField { offset: start.saturating_add(member.offset), size: None, count: None });
+                }
             }
         }
-        // A tuple struct of one member, as Rust writes an enumeration, has no fields to compare.
-        Ok(Some(FoundStruct { size, align: unsigned(&entry, gimli::DW_AT_alignment), fields }))
+        Ok(())
     }
 
     fn enumeration(&self, at: At) -> gimli::Result<Option<FoundEnum>> {

@@ -74,13 +74,13 @@ fn fields(table: &Table, structure: &DocStruct, found: &mut Vec<String>) {
         }
         match (field.size, element) {
             (None, _) if field.ctype != "opaque" => say("size missing".into()),
-            (Some(size), Some(element)) if size != field.count * element => {
+            (Some(size), Some(element)) if size != field.count.saturating_mul(element) => {
                 say(format!("size {size} is not {} * {element}", field.count))
             }
             _ => {}
         }
         let shape = field.shape();
-        if !shape.is_empty() && shape.iter().product::<u64>() != field.count {
+        if !shape.is_empty() && shape.iter().fold(1_u64, |product, bound| product.saturating_mul(*bound)) != field.count {
             say(format!("shape {} is not {} elements", field.element, field.count));
         }
         if field.size == Some(0) && index + 1 != structure.fields.len() {
