@@ -97,3 +97,37 @@ pub fn subject(expression: &str) -> &str {
     let name = expression.split_once(':').map_or(expression, |(_, rest)| rest);
     name.split(['.', '+', '-', '*']).next().unwrap_or(name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{evaluate, subject};
+    use crate::table::Table;
+
+    #[test]
+    fn sums_of_products() {
+        let table = Table::built_in().expect("the tables are well-formed");
+        assert_eq!(evaluate("7", &table), Ok(7));
+        assert_eq!(evaluate("2*size:dmem_t-1+off:dmem_t.hint", &table), Ok(2 * 192 - 1 + 136));
+        assert_eq!(evaluate("count:mla_t._tpbs*size:tpb_t", &table), Ok(314_560));
+        assert_eq!(evaluate("enum:mem_alloc_category_t.NEURON_MEMALLOC_TYPE_MAX", &table), Ok(20));
+        assert_eq!(evaluate("off:tpb_t.u.sunda", &table), Ok(17_032));
+    }
+
+    #[test]
+    fn faults_name_their_term() {
+        let table = Table::built_in().expect("the tables are well-formed");
+        for (expression, term) in
+            [("", ""), ("1+", ""), ("1+size:no_t", "size:no_t"), ("off:dmem_t", "off:dmem_t"), ("2*x:a.b", "x:a.b")]
+        {
+            assert_eq!(evaluate(expression, &table), Err(term), "{expression}");
+        }
+        let large = "99999999999999999999999999999999999999*99999999999999999999999999999999999999";
+        assert!(evaluate(large, &table).is_err());
+    }
+
+    #[test]
+    fn subjects() {
+        assert_eq!(subject("off:model_t.ht_node-1"), "model_t");
+        assert_eq!(subject("21*size:ht_node_t"), "ht_node_t");
+    }
+}

@@ -75,7 +75,7 @@ fn fields(table: &Table, structure: &DocStruct, found: &mut Vec<String>) {
         match (field.size, element) {
             (None, _) if field.ctype != "opaque" => say("size missing".into()),
             (Some(size), Some(element)) if size != field.count.saturating_mul(element) => {
-                say(format!("size {size} is not {} * {element}", field.count))
+                say(format!("size {size} is not {} * {element}", field.count));
             }
             _ => {}
         }
@@ -113,7 +113,7 @@ fn overlaps(structure: &DocStruct, found: &mut Vec<String>) {
             match field.path.split('.').nth(1) {
                 Some(arm) => arms.entry(arm).or_default().push(field),
                 None if field.offset > start || end(field) < stop => {
-                    found.push(format!("{}.{container}: an arm leaves it", structure.name))
+                    found.push(format!("{}.{container}: an arm leaves it", structure.name));
                 }
                 None => {}
             }
@@ -137,7 +137,7 @@ fn whole(table: &Table, structure: &DocStruct, found: &mut Vec<String>) {
         found.push(format!("{}: size is not a multiple of the alignment", structure.name));
     }
     let widest = structure.fields.iter().map(|field| natural(table, field).0).max().unwrap_or(1);
-    let aligned = |field: &DocField| field.offset % natural(table, field).0 == 0;
+    let aligned = |field: &DocField| field.offset.is_multiple_of(natural(table, field).0);
     if align < widest && structure.fields.iter().all(aligned) {
         found.push(format!("{}: alignment {align} is below that of a member, {widest}", structure.name));
     }

@@ -1,6 +1,21 @@
 //! The documented tables: what the sources say about the layout, as data.
 //!
-//! They are files beside the code (`layout/tables/`) and compiled in. `layout.csv` can be replaced at run time.
+//! They are files beside the code (`layout/tables/`) and compiled in. `layout.csv` can be replaced at run time. Its rows
+//! are one field each, the rows of a struct stand together, for x86-64:
+//!
+//! | column | holds |
+//! | --- | --- |
+//! | `struct_size`, `struct_align` | bytes; empty = unknown. An alignment below that of a member means packed |
+//! | `field` | path of the field; empty = only the size of the struct is known |
+//! | `offset` | bytes from the start of the struct |
+//! | `size` | bytes; empty = an opaque member of unknown size |
+//! | `ctype` | a scalar, `enum` (4 bytes), `ptr`, `fnptr`, `struct`, `opaque` or a pthread type |
+//! | `count` | elements; 0 with size 0 = a flexible array |
+//! | `pointee_or_elem` | pointee, element struct, enumeration, array shape `[a][b]`, or words such as `aligned(64)` |
+//! | `confidence`, `source` | how sure it is, and which fact sheet says so |
+//!
+//! `union:` before a `ctype` marks a union member, named `CONTAINER.ARM` or `CONTAINER.ARM.MEMBER`; a row named after the
+//! container alone gives the size of the whole. Arms may overlap each other, members of one arm may not.
 
 mod consistency;
 mod read;
