@@ -132,6 +132,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
         self.check_binding(&pinned, vnc, inputs, outputs)?;
         running_thread.store(this_thread, Relaxed);
         self.set_running(&pinned, id);
+        trace!("run model {} on ND{}:NC{}", id, first.device, first.core);
         let result = executor.execute(&Run { system: self, model: id, inputs, outputs });
         self.set_running(&pinned, 0);
         running_thread.store(0, Relaxed);
