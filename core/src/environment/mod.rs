@@ -113,7 +113,7 @@ impl Environment {
         let page = get(names::SCRATCHPAD_PAGE_SIZE).or_else(|| get(names::ONE_TMPBUF_PAGE_SIZE));
         let scratchpad_page_size = match page {
             Some(entry) => {
-                let fits = |mib: u64| mib >= 1 && mib <= MAX_PAGE_SIZE >> 20;
+                let fits = |mib: u64| (1..=MAX_PAGE_SIZE >> 20).contains(&mib);
                 parse::number(entry, &context, Expected::PageMebibytes, fits)? << 20
             }
             None => DEFAULT_PAGE_SIZE,
