@@ -2,5 +2,8 @@
 
 mod books;
 mod context_tree;
+mod dmem;
+mod dmem_copy;
+mod dmem_failures;
 mod plans;
 mod raw;
