@@ -5,5 +5,8 @@ mod context_tree;
 mod dmem;
 mod dmem_copy;
 mod dmem_failures;
+mod ledger;
+mod model_load;
 mod plans;
 mod raw;
+mod ring;
