@@ -13,7 +13,7 @@ use crate::plans::{Formula, NOTHING, formula, io, load, refused, region, weights
 use crate::raw;
 
 const REGIONS: [RegionPlan<'static>; 4] = [
-    RegionPlan { name: "weights", align: 64 * KIB, ..weights(3 * MIB) },
+    RegionPlan { name: "weights", align: 64 * KIB, ..weights(200_000) },
     region(2, Usage::InstrPe, 70_000, None),
     region(3, Usage::DramSpill, 5000, None),
     RegionPlan { name: "ring", location: Location::Host, ..region(4, Usage::DmaRingIo, 4096, Some(&Formula)) },
@@ -69,7 +69,7 @@ fn every_variable_has_a_record_under_its_id() {
     assert_eq!(
         told,
         [
-            (1, 3, 3 * MIB, Some(Usage::Weight), "weights"),
+            (1, 3, 200_000, Some(Usage::Weight), "weights"),
             (2, 3, 70_000, Some(Usage::InstrPe), "region"),
             (3, 4, 5000, Some(Usage::DramSpill), "region"),
             (4, 3, 4096, Some(Usage::DmaRingIo), "ring"),
@@ -114,20 +114,22 @@ fn the_contract_of_inputs_and_outputs_is_in_the_model() {
 
 #[test]
 fn staged_bytes_are_those_of_the_source() {
-    on_every_arch(|runtime| {
-        let model = load(&runtime.core(0).unwrap(), FULL).unwrap();
-        let mut bytes = vec![0; 3 << 20];
-        model.read_variable(0, 1, 0, &mut bytes).unwrap();
-        assert!(bytes == formula(0, 3 << 20));
-        model.read_variable(0, 1, 2 * MIB + 7, &mut bytes[..100]).unwrap();
-        assert_eq!(bytes[..100], formula(2 * MIB + 7, 100));
-        model.read_variable(0, 4, 1, &mut bytes[..10]).unwrap();
-        assert_eq!(bytes[..10], formula(1, 10));
-        for variable in [10, 99] {
-            let unknown = Error { status: Status::Invalid, cause: Cause::UnknownVariable(variable) };
-            assert_eq!(model.read_variable(0, variable, 0, &mut [0]), Err(unknown));
-        }
-    });
+    let runtime = runtime(Arch::Cayman);
+    // Two rounds through the bounce buffer.
+    let regions = [weights(2 * MIB + 100), REGIONS[3]];
+    let inputs = [io("x", 1, 10)];
+    let model = load(&runtime.core(0).unwrap(), SubgraphPlan { regions: &regions, inputs: &inputs, ..NOTHING }).unwrap();
+    for (variable, offset, bytes) in [(1, 0, 1000), (1, 2 * MIB - 10, 110), (4, 0, 4096), (4, 1, 10)] {
+        let mut seen = vec![0; bytes];
+        model.read_variable(0, variable, offset, &mut seen).unwrap();
+        assert!(seen == formula(offset, bytes), "variable {variable} at {offset}");
+    }
+    for variable in [10, 99] {
+        let unknown = Error { status: Status::Invalid, cause: Cause::UnknownVariable(variable) };
+        assert_eq!(model.read_variable(0, variable, 0, &mut [0]), Err(unknown));
+    }
+    model.unload().unwrap();
+    finish(&runtime);
 }
 
 #[test]
