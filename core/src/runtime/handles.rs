@@ -343,7 +343,7 @@ impl<'r, D: Driver, H: Hooks> Draining<'r, D, H> {
     pub fn cancel(self) -> Option<Model<'r, D, H>> {
         let (runtime, Removal { vnc, id, .. }, finished) = (self.runtime, self.removal, self.finished);
         drop(self);
-        (!finished).then_some(Model { runtime, vnc, id })
+        (!finished).then(|| Model { runtime, vnc, id })
     }
 }
 

@@ -84,10 +84,11 @@ pub fn lock<'a, H: Hooks>(lock: &'a pthread_mutex_t, hooks: &'a H) -> Guard<'a, 
 
 /// Takes the lock unless `deadline_ns` passes first.
 pub fn lock_until<'a, H: Hooks>(lock: &'a pthread_mutex_t, hooks: &'a H, deadline_ns: Option<u64>) -> Option<Guard<'a, H>> {
-    acquire(&lock.word, |expected| hooks.wait(lock.word.as_ptr(), expected, deadline_ns)).then_some(Guard { lock, hooks })
+    // Lazily: a guard made too early and thrown away would release the lock of whoever holds it.
+    acquire(&lock.word, |expected| hooks.wait(lock.word.as_ptr(), expected, deadline_ns)).then(|| Guard { lock, hooks })
 }
 
 /// Takes the lock if it is free right now.
 pub fn try_lock<'a, H: Hooks>(lock: &'a pthread_mutex_t, hooks: &'a H) -> Option<Guard<'a, H>> {
-    lock.word.compare_exchange(FREE, HELD, Acquire, Relaxed).is_ok().then_some(Guard { lock, hooks })
+    lock.word.compare_exchange(FREE, HELD, Acquire, Relaxed).is_ok().then(|| Guard { lock, hooks })
 }
