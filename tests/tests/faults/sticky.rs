@@ -24,7 +24,9 @@ fn every_request_from_the_nth_on() {
                 rig.check_hazards(true);
                 points += 1;
             }
-            clean(&rig, Some(&reference));
+            if n % 8 == 0 {
+                clean(&rig, Some(&reference));
+            }
         }
     }
     println!("{points} requests from which on everything failed");
