@@ -9,6 +9,9 @@ mod lock;
 mod refs;
 mod word;
 
+#[cfg(test)]
+mod tests;
+
 pub use free_stack::FreeStack;
 pub use gate::{Gate, GateWords, InFlight};
 pub use lock::{Guard, acquire, acquire_after, lock, lock_until, release, try_lock};

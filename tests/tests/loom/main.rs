@@ -40,6 +40,11 @@ pub(crate) fn holds(name: &str, bound: Bound, program: impl Fn() + Send + Sync +
     say(format_args!("{name}: holds in {} executions, {extent}", executions.load(Relaxed)));
 }
 
+/// What loom says when an access is not ordered with another that it conflicts with.
+pub(crate) const RACE: &str = "Causality violation";
+/// What loom says when everybody sleeps.
+pub(crate) const DEADLOCK: &str = "deadlock";
+
 /// Runs `program`, which has a bug: some execution within `bound` must fail, with `symptom` in its message.
 pub(crate) fn finds(bug: &str, symptom: &str, bound: Bound, program: impl Fn() + Send + Sync + 'static) {
     let executions = Arc::new(AtomicUsize::new(0));

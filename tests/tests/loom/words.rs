@@ -10,9 +10,9 @@ use nrt_core::sync::Word;
 
 /// What a word does differently from what the protocol asks for.
 pub(crate) trait Bug: Send + Sync + 'static {
-    /// The order used instead of the one asked for.
-    fn order(order: Ordering) -> Ordering {
-        order
+    /// The order used for an operation instead of the one asked for.
+    fn order(_operation: u8, asked: Ordering) -> Ordering {
+        asked
     }
     /// The bits that are kept of what is compared with and written by an exchange.
     const EXCHANGED: u64 = u64::MAX;
@@ -24,11 +24,20 @@ pub(crate) trait Bug: Send + Sync + 'static {
 pub(crate) struct AsWritten;
 impl Bug for AsWritten {}
 
-/// Nobody acquires and nobody releases.
-pub(crate) struct AllRelaxed;
-impl Bug for AllRelaxed {
-    fn order(_: Ordering) -> Ordering {
-        Ordering::Relaxed
+pub(crate) const LOAD: u8 = 0;
+pub(crate) const STORE: u8 = 1;
+pub(crate) const SWAP: u8 = 2;
+pub(crate) const EXCHANGE: u8 = 3;
+pub(crate) const ADD: u8 = 4;
+pub(crate) const SUB: u8 = 5;
+pub(crate) const OR: u8 = 6;
+pub(crate) const AND: u8 = 7;
+
+/// All operations of one kind are relaxed.
+pub(crate) struct Relaxing<const OPERATION: u8>;
+impl<const OPERATION: u8> Bug for Relaxing<OPERATION> {
+    fn order(operation: u8, asked: Ordering) -> Ordering {
+        if operation == OPERATION { Ordering::Relaxed } else { asked }
     }
 }
 
@@ -47,32 +56,32 @@ macro_rules! word {
             type Int = $int;
 
             fn load(&self, order: Ordering) -> $int {
-                self.0.load(B::order(order))
+                self.0.load(B::order(LOAD, order))
             }
             fn store(&self, value: $int, order: Ordering) {
-                self.0.store(value, B::order(order));
+                self.0.store(value, B::order(STORE, order));
             }
             fn swap(&self, value: $int, order: Ordering) -> $int {
-                self.0.swap(value, B::order(order))
+                self.0.swap(value, B::order(SWAP, order))
             }
             fn compare_exchange(&self, current: $int, new: $int, success: Ordering, failure: Ordering) -> Result<$int, $int> {
                 let kept = B::EXCHANGED as $int;
-                self.0.compare_exchange(current & kept, new & kept, B::order(success), B::order(failure))
+                self.0.compare_exchange(current & kept, new & kept, B::order(EXCHANGE, success), B::order(EXCHANGE, failure))
             }
             fn fetch_add(&self, value: $int, order: Ordering) -> $int {
                 if B::ADDING_NOTHING_LOADS && value == 0 {
                     return self.0.load(Ordering::Acquire);
                 }
-                self.0.fetch_add(value, B::order(order))
+                self.0.fetch_add(value, B::order(ADD, order))
             }
             fn fetch_sub(&self, value: $int, order: Ordering) -> $int {
-                self.0.fetch_sub(value, B::order(order))
+                self.0.fetch_sub(value, B::order(SUB, order))
             }
             fn fetch_or(&self, value: $int, order: Ordering) -> $int {
-                self.0.fetch_or(value, B::order(order))
+                self.0.fetch_or(value, B::order(OR, order))
             }
             fn fetch_and(&self, value: $int, order: Ordering) -> $int {
-                self.0.fetch_and(value, B::order(order))
+                self.0.fetch_and(value, B::order(AND, order))
             }
         }
     };
