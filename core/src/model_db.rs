@@ -174,13 +174,20 @@ impl<D: Driver, H: Hooks> System<D, H> {
         self.database(core).count()
     }
 
-    /// Id of some resident model of a core, for those who remove them all.
-    pub(crate) fn any_resident(&self, core: &ResolvedCore) -> Option<u32> {
-        let _held = self.database_lock(core);
-        let mut id = None;
-        // SAFETY: nodes of the table are embedded in live models.
-        self.database(core).for_each(|node| id = Some(unsafe { (*slot_of(node).as_ptr()).model.h_model.id }));
-        id
+    /// The smallest id above `after` that is resident on a core: lets a caller visit all models without holding the lock.
+    ///
+    /// # Cost
+    /// A visit to every bucket and model.
+    pub(crate) fn next_resident(&self, core: &ResolvedCore, after: u32) -> Option<u32> {
+        let mut next = None;
+        self.for_each_resident(core, |slot| {
+            // SAFETY: resident, so published and unchanging.
+            let id = unsafe { (*slot.as_ptr()).model.h_model.id };
+            if id > after && next.is_none_or(|best| id < best) {
+                next = Some(id);
+            }
+        });
+        next
     }
 
     /// Calls `visit` with every resident model of a core, under the database lock.

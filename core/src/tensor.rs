@@ -292,19 +292,15 @@ impl<D: Driver, H: Hooks> System<D, H> {
                     self.dmem_copy(from, from_start, to, to_start, size)
                 }
             }
-            (Backing::Plain(from), Backing::Dmem(to)) => {
-                // SAFETY: the span lies inside the backing.
-                let from = unsafe { from.add(from_start as usize) };
-                // SAFETY: the tensor holds a reference to the node; the source span is copied under its lock.
+            // The tensor's lock first, the copy buffer's inside it, in both directions.
+            (Backing::Plain(from), Backing::Dmem(to)) => self.with_plain(from_storage, |()| {
+                // SAFETY: the span lies inside the backing, which the lock makes this thread's; the tensor holds a
+                // reference to the node.
                 unsafe {
-                    self.dmem_copy_in_from(to, to_start, size, &mut |chunk, at| {
-                        self.with_plain(from_storage, |()| {
-                            from.add(at as usize).copy_to(NonNull::from(&mut *chunk).cast(), chunk.len());
-                        });
-                        Ok(())
-                    })
+                    let bytes = core::slice::from_raw_parts(from.add(from_start as usize).as_ptr(), size as usize);
+                    self.dmem_copy_in(to, to_start, bytes)
                 }
-            }
+            }),
             (Backing::Dmem(from), Backing::Plain(to)) => self.with_plain(to_storage, |()| {
                 // SAFETY: the span lies inside the backing, which the lock makes this thread's.
                 unsafe {

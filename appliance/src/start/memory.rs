@@ -7,7 +7,7 @@
 //! * Middle lengths go 64 bytes at a time through SSE registers, the last (or, backwards, the first) 64 bytes having been
 //!   loaded before the first store.
 //! * From 1024 bytes on `rep movsb` and `rep stosb` let the processor choose; its start costs some 30 cycles.
-//! * Comparisons go 16 bytes at a time.
+//! * Comparisons go 64 bytes at a time, then 16.
 //!
 //! The C convention: arguments in rdi, rsi, rdx, result in rax; rcx, r8 and the SSE registers are free; the direction
 //! flag is clear on entry and stays so. Each function touches exactly the bytes that its C counterpart may touch.
@@ -259,8 +259,35 @@ unsafe extern "C" fn memcmp(a: *const u8, b: *const u8, n: usize) -> c_int {
         // 16 and more: rcx is the offset, r8 the offset of the last 16 bytes.
         "lea r8, [rdx - 16]",
         "xor ecx, ecx",
-        "test r8, r8",
-        "jz 23f",
+        // 64 at a time while as much lies before the last 16; a difference is left to the loop below.
+        "mov r9, r8",
+        "sub r9, 64",
+        "jb 21f",
+        "20:",
+        "movdqu xmm0, [rdi + rcx]",
+        "movdqu xmm1, [rdi + rcx + 16]",
+        "movdqu xmm2, [rdi + rcx + 32]",
+        "movdqu xmm3, [rdi + rcx + 48]",
+        "movdqu xmm4, [rsi + rcx]",
+        "movdqu xmm5, [rsi + rcx + 16]",
+        "movdqu xmm6, [rsi + rcx + 32]",
+        "movdqu xmm7, [rsi + rcx + 48]",
+        "pcmpeqb xmm0, xmm4",
+        "pcmpeqb xmm1, xmm5",
+        "pcmpeqb xmm2, xmm6",
+        "pcmpeqb xmm3, xmm7",
+        "pand xmm0, xmm1",
+        "pand xmm2, xmm3",
+        "pand xmm0, xmm2",
+        "pmovmskb eax, xmm0",
+        "xor eax, 0xffff",
+        "jnz 22f",
+        "add rcx, 64",
+        "cmp rcx, r9",
+        "jbe 20b",
+        "21:",
+        "cmp rcx, r8",
+        "je 23f",
         "22:",
         "movdqu xmm0, [rdi + rcx]",
         "movdqu xmm1, [rsi + rcx]",

@@ -158,6 +158,15 @@ impl<D: Driver, H: Hooks> System<D, H> {
                 }
                 let live = &self.arenas.core(core.device, core.core).live_nodes;
                 live.store(live.load(Relaxed) + 1, Release);
+                drop(held);
+                trace!(
+                    "alloc {} bytes, usage {}, ND{}:NC{}, at {}",
+                    request.size,
+                    request.usage.name(),
+                    core.device,
+                    core.core,
+                    range.pa
+                );
                 return Ok(node);
             }
             drop(held);

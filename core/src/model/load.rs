@@ -98,15 +98,22 @@ impl<D: Driver, H: Hooks> System<D, H> {
         for relative in (0..plan.subgraphs.len()).rev() {
             let Some(slot) = slots[relative] else { continue };
             // SAFETY: complete and unpublished.
-            if let Err(error) = unsafe { self.database_add(&self.core(vnc, relative as u32)?, slot) } {
-                for published in relative + 1..plan.subgraphs.len() {
-                    let published = self.database_remove(&self.core(vnc, published as u32)?, id)?;
-                    self.drained(published, None);
-                }
+            let added = self.core(vnc, relative as u32).and_then(|core| unsafe { self.database_add(&core, slot) });
+            if let Err(error) = added {
+                self.take_back_published(vnc, id, relative + 1..plan.subgraphs.len());
                 return Err(error);
             }
         }
         Ok(())
+    }
+
+    /// Makes a half-published model unfindable again. Nobody could take a reference, because look-ups start at core 0.
+    fn take_back_published(&self, vnc: u32, id: u32, cores: core::ops::Range<usize>) {
+        for relative in cores {
+            if let Ok(slot) = self.core(vnc, relative as u32).and_then(|core| self.database_remove(&core, id)) {
+                self.drained(slot, None);
+            }
+        }
     }
 
     /// Step 2: what the load allocates on the host for one core, and the shared slot that names it.

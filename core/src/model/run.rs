@@ -120,12 +120,10 @@ impl<D: Driver, H: Hooks> System<D, H> {
         deadline_ns: Option<u64>,
         executor: &impl Executor,
     ) -> Result<()> {
+        self.refuse_reentry(vnc)?;
         let first = self.core(vnc, 0)?;
         let running_thread = &self.arenas.core(first.device, first.core).running_thread;
         let this_thread = self.hooks.thread_id();
-        if running_thread.load(Relaxed) == this_thread {
-            return Err(Error::invalid(Cause::Reentered));
-        }
         // SAFETY: the record of an owned core lives for ever; the reference covers the lock alone.
         let lock = unsafe { &(*first.tpb.as_ptr()).hw_exec_queue.compute_req_lock };
         let _held = sync::lock_until(lock, &self.hooks, deadline_ns)
@@ -134,6 +132,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
         self.check_binding(&pinned, vnc, inputs, outputs)?;
         running_thread.store(this_thread, Relaxed);
         self.set_running(&pinned, id);
+        trace!("run model {} on ND{}:NC{}", id, first.device, first.core);
         let result = executor.execute(&Run { system: self, model: id, inputs, outputs });
         self.set_running(&pinned, 0);
         running_thread.store(0, Relaxed);
@@ -141,6 +140,16 @@ impl<D: Driver, H: Hooks> System<D, H> {
             outputs.iter().for_each(|output| self.tensor_completed(output));
         }
         result
+    }
+
+    /// Refuses the thread that executes on this logical core: it would wait for itself.
+    ///
+    /// # Errors
+    /// `NRT_INVALID`.
+    pub(crate) fn refuse_reentry(&self, vnc: u32) -> Result<()> {
+        let first = self.core(vnc, 0)?;
+        let running = self.arenas.core(first.device, first.core).running_thread.load(Relaxed);
+        if running == self.hooks.thread_id() { Err(Error::invalid(Cause::Reentered)) } else { Ok(()) }
     }
 
     /// References to a model on all its cores.

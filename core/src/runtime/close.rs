@@ -148,7 +148,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
             if unsafe { (*core.tpb.as_ptr()).model_db.is_null() } {
                 continue;
             }
-            while let Some(id) = self.any_resident(&core) {
+            while let Some(id) = self.next_resident(&core, 0) {
                 let Ok(mut removal) = self.begin_removal(vnc, id) else { break };
                 // Nobody is inside, so nobody holds a reference and the wait does not wait.
                 self.continue_removal(&mut removal, None);

@@ -37,6 +37,18 @@ impl<'r, D: Driver, H: Hooks> Dmem<'r, D, H> {
         work(self.node()?)
     }
 
+    /// A second handle to the same memory: takes a reference, and the memory goes when the last handle does.
+    ///
+    /// # Errors
+    /// `NRT_CLOSED` after close.
+    ///
+    /// # Cost
+    /// One read-modify-write besides the gate.
+    pub fn share(&self) -> Result<Self> {
+        // SAFETY: live, and the handle holds a reference.
+        self.with(|node| Ok(Self::new(self.runtime, unsafe { self.runtime.system.dmem_acquire(node) })))
+    }
+
     /// Bytes asked for.
     ///
     /// # Errors

@@ -1,8 +1,13 @@
 //! Bring-up (fact sheet `context-tree` §10, without the engines).
 //!
-//! 1. Claim the storage. 2. Ask the driver what there is; settle the logical cores. 3. Write the empty tree and the routing
-//! ids. 4. Per device: open it, write its record, its ledger, and per core the GLOBAL heap. 5. Per core: bounce buffer, model
-//! database, scratchpad, library cache. 6. Open the gate. Whatever fails, the destroy runs on what is there.
+//! 1. Claim the storage.
+//! 2. Ask the driver what there is; settle the logical cores.
+//! 3. Write the empty tree and the routing ids.
+//! 4. Per device: open it, write its record and its ledger.
+//! 5. Per core: GLOBAL heap, model database, library cache, scratchpad, bounce buffer.
+//! 6. Open the gate.
+//!
+//! Whatever fails, the destroy runs on what is there.
 
 use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::AtomicU64;
@@ -28,7 +33,7 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
     /// # Errors
     /// `NRT_FAILURE` when the storage is in use or a driver request fails; `NRT_INVALID` when there is no device, or the
     /// configuration does not fit the machine; `NRT_RESOURCE` when the storage is too small for it, or the driver has no
-    /// memory for the bounce buffers.
+    /// memory for the bounce buffers; `NRT_FAILURE` when the contiguous scratchpad is asked for.
     pub fn init<const N: usize, const M: usize, const R: usize, const T: usize, const L: usize>(
         storage: &'static Storage<N, M, R, T, L>,
         driver: D,
@@ -76,6 +81,9 @@ fn settle<D: Driver, H>(arenas: &Arenas, driver: &D, config: &Config<H>) -> Resu
     bounded("devices", devices, MAX_DEVICES as u32)?;
     bounded("cores per device", cores_per_device, MAX_CORES_PER_DEVICE as u32)?;
     let logical_core_size = lnc::logical_core_size(arch, cores_per_device, config.logical_core_size)?;
+    if config.contiguous_scratchpad {
+        return Err(Error::new(Status::Failure, Cause::NotBuilt("the contiguous scratchpad")));
+    }
     let have = arenas.capacities.models as u64;
     if have < u64::from(logical_core_size) {
         return Err(Error::new(Status::Resource, Cause::Capacity { pool: Pool::Models, need: logical_core_size.into(), have }));

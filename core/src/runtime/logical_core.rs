@@ -115,10 +115,11 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
     /// Unloads a resident model by its id, however long its users take.
     ///
     /// # Errors
-    /// `NRT_INVALID_HANDLE` when it is not resident.
+    /// `NRT_INVALID_HANDLE` when it is not resident; `NRT_INVALID` when an executor unloads on the core it runs on.
     pub fn unload(&self, id: u32) -> Result<()> {
         let _inside = self.runtime.enter()?;
         let system = &self.runtime.system;
+        system.refuse_reentry(self.vnc)?;
         let mut removal = system.begin_removal(self.vnc, id).map_err(|error| Error::new(Status::InvalidHandle, error.cause))?;
         while !system.continue_removal(&mut removal, None) {}
         system.finish_removal(&removal);
@@ -128,9 +129,10 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
     /// Begins to unload a resident model by its id and gives the token that finishes it.
     ///
     /// # Errors
-    /// `NRT_INVALID_HANDLE` when it is not resident.
+    /// As [`unload`](Self::unload).
     pub fn begin_unload(&self, id: u32) -> Result<Draining<'r, D, H>> {
         let inside = self.runtime.enter()?;
+        self.runtime.system.refuse_reentry(self.vnc)?;
         let removal =
             self.runtime.system.begin_removal(self.vnc, id).map_err(|error| Error::new(Status::InvalidHandle, error.cause))?;
         Ok(Draining::new(self.runtime, removal, inside))

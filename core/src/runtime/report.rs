@@ -72,20 +72,34 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
         Ok(())
     }
 
-    /// Calls `visit` for every model resident on a physical core, with its name. `visit` runs under the database lock of
-    /// the core and must not call back into it.
+    /// Calls `visit` for every model resident on a physical core, with its name, by rising id. Each model is pinned while
+    /// it is visited; no lock is held. Models that come or go meanwhile may be missed.
     ///
     /// # Errors
     /// `NRT_INVALID` when the core is not owned by this process, `NRT_CLOSED` after close.
     pub fn for_each_model_usage(&self, device: u32, core: u32, mut visit: impl FnMut(&ModelUsage, &str)) -> Result<()> {
         let _inside = self.enter()?;
-        let core = self.system.tree.resolve(device, core)?;
-        self.system.for_each_resident(&core, |slot| {
-            if let Ok(usage) = self.usage_of_slot(slot) {
-                // SAFETY: resident, so published and unchanging.
+        let system = &self.system;
+        let core = system.tree.resolve(device, core)?;
+        let size = system.settings.logical_core_size;
+        let flat = device * system.settings.cores_per_device + core.core;
+        let (vnc, relative) = (flat / size, flat % size);
+        let mut id = 0;
+        while let Some(next) = system.next_resident(&core, id) {
+            id = next;
+            let visited = self.with_model(vnc, id, relative, |slot| {
+                let usage = self.usage_of_slot(slot)?;
+                // SAFETY: pinned, so published and unchanging.
                 visit(&usage, text::from_nul_terminated(unsafe { &(*slot.as_ptr()).model.name }));
+                Ok(())
+            });
+            // A model that left between the look and the pin is passed over.
+            if let Err(error) = visited
+                && error.status != Status::InvalidHandle
+            {
+                return Err(error);
             }
-        });
+        }
         Ok(())
     }
 

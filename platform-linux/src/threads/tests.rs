@@ -47,6 +47,25 @@ fn the_memory_of_a_stack_is_writable_to_its_ends() {
     }
 }
 
+#[test]
+fn a_page_without_access_lies_below_each_stack() {
+    let mapped = MappedStack::new(16384).unwrap();
+    for stack in [STACK.stack().unwrap(), mapped.stack()] {
+        let low = stack.low.addr().get();
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let access_at = |address: usize| {
+            maps.lines().find_map(|line| {
+                let (range, rest) = line.split_once(' ')?;
+                let (from, to) = range.split_once('-')?;
+                let parse = |number| usize::from_str_radix(number, 16).unwrap();
+                (parse(from)..parse(to)).contains(&address).then(|| &rest[..4])
+            })
+        };
+        assert_eq!((access_at(low - 4096), access_at(low - 1)), (Some("---p"), Some("---p")));
+        assert_eq!((access_at(low), access_at(low + stack.bytes - 1)), (Some("rw-p"), Some("rw-p")));
+    }
+}
+
 /// Plays the kernel and the thread.
 fn end(control: &Control) {
     control.finish();

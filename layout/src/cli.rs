@@ -1,0 +1,117 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::error::Unreadable;
+use crate::header::header;
+use crate::report::Report;
+use crate::routes::{check_file, check_implementation};
+use crate::table::Table;
+
+const EXAMPLES: &str = "\
+Examples:
+  cargo layout check                    what nrt-core implements, on four independent routes
+  cargo layout check --json             the same as one JSON object
+  cargo layout check ./libnrt.so        the debug information (and byte tables) of a file
+  cargo layout check --table my.csv     against another documented table
+  cargo layout header > layout.h        the documented structs as a C header
+
+Exit codes:
+  0  everything agrees
+  1  something differs
+  2  wrong usage
+  3  something could not be read: the file, its debug information, the table, or no C compiler";
+
+/// Compares struct layouts with the documented table.
+#[derive(Debug, Parser)]
+#[command(name = "nrt-layout", version, after_help = EXAMPLES)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// Compare layouts and say what differs.
+    #[command(after_help = EXAMPLES)]
+    Check {
+        /// ELF file whose debug information is compared; without it, nrt-core itself is.
+        elf: Option<PathBuf>,
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
+        /// Documented table to use instead of the built-in layout.csv.
+        #[arg(long, value_name = "FILE")]
+        table: Option<PathBuf>,
+    },
+    /// Print the implemented structs as a C header made of the documented table.
+    Header {
+        /// Documented table to use instead of the built-in layout.csv.
+        #[arg(long, value_name = "FILE")]
+        table: Option<PathBuf>,
+    },
+}
+
+/// Runs the program on the arguments it was given.
+#[must_use]
+pub fn run() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Help and version are no errors; a reader that went away is none either.
+            let code = u8::try_from(error.exit_code()).unwrap_or(2);
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    match execute(arguments.command) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("nrt-layout: {error}");
+            ExitCode::from(3)
+        }
+    }
+}
+
+fn execute(task: Task) -> Result<ExitCode, Unreadable> {
+    match task {
+        Task::Check { elf, json, table } => {
+            let table = read_table(table)?;
+            let report = elf.map_or_else(|| check_implementation(&table), |elf| check_file(&table, &elf))?;
+            print(&report, json)?;
+            Ok(ExitCode::from(u8::from(!report.is_clean())))
+        }
+        Task::Header { table } => {
+            let table = read_table(table)?;
+            let names = crate::routes::reflection::names();
+            let text = header(&table, names.iter().copied().filter(|name| table.structure(name).is_some()))?;
+            write(&text)?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+fn read_table(path: Option<PathBuf>) -> Result<Table, Unreadable> {
+    let Some(path) = path else { return Table::built_in() };
+    let place = path.display().to_string();
+    let text = std::fs::read_to_string(&path)
+        .map_err(|error| Unreadable::new(&place, error.to_string(), "a readable csv table in UTF-8"))?;
+    Table::with_layout(&text, &place)
+}
+
+fn print(report: &Report, json: bool) -> Result<(), Unreadable> {
+    report.print(json).map_err(|error| Unreadable::new("standard output", error.to_string(), "room to write"))
+}
+
+fn write(text: &str) -> Result<(), Unreadable> {
+    use std::io::Write as _;
+    match std::io::stdout().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Unreadable::new("standard output", error.to_string(), "room to write"))
+        }
+        _ => Ok(()),
+    }
+}
