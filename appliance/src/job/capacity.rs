@@ -98,9 +98,7 @@ fn counted_twice(deployment: &Deployment) -> u64 {
     for vnc in 0..deployment.logical_cores() {
         for relative in 0..deployment.logical_core_size {
             let here = || deployment.models().iter().filter(|model| model.vnc == vnc && model.subgraphs > relative);
-            let both = |count: &dyn Fn(&Model) -> u64| {
-                here().map(count).sum::<u64>() - here().map(count).max().unwrap_or(0)
-            };
+            let both = |count: &dyn Fn(&Model) -> u64| here().map(count).sum::<u64>() - here().map(count).max().unwrap_or(0);
             twice += both(&pages) + both(&|model| library_nodes(model, deployment.arch()));
         }
     }

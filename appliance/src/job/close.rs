@@ -24,10 +24,8 @@ pub(super) fn check_unloaded(runtime: &Runtime<'_>, sim: &Sim, findings: &Findin
         }
         let kept = if core.bytes[Usage::UcodeLib.number()] == 0 { 0 } else { LIBRARY_NODES };
         if core.allocations != kept {
-            findings.error(format_args!(
-                "ND{device}:NC{index} holds {} allocations after unload, expected {kept}",
-                core.allocations
-            ));
+            findings
+                .error(format_args!("ND{device}:NC{index} holds {} allocations after unload, expected {kept}", core.allocations));
         }
     });
     if let Err(error) = visited {

@@ -69,16 +69,18 @@ impl Tables {
                 match held(server, loaded, relative) {
                     Ok(held) => {
                         push(&mut self.device, Owner::Model(&model.name), held.device);
-                        push(&mut self.host, Owner::Model(&model.name), held.host);
                         each(&mut self.device, at.0 + 1, held.device, u64::saturating_sub);
-                        each(&mut self.host, at.1, held.host, u64::saturating_add);
+                        if held.host != [0; USAGES] {
+                            push(&mut self.host, Owner::Model(&model.name), held.host);
+                            each(&mut self.host, at.1, held.host, u64::saturating_add);
+                        }
                     }
                     Err(error) => result = Err(error),
                 }
             }
         });
-        // Cores without host memory are left out of that table.
-        if self.host.get(at.1).is_some_and(|row| row.usage.iter().all(|bytes| *bytes == 0)) {
+        // Without a model that holds some, the core is left out of that table.
+        if self.host.len() == at.1 + 1 {
             self.host.truncate(at.1);
         }
         result

@@ -22,12 +22,7 @@ const HOST_BYTES: u64 = 16 << 30;
 
 /// Hosts the models of a deployment from the first to the last step; whatever does not hold is in the findings. Can be
 /// called once.
-pub(super) fn host(
-    deployment: &'static Deployment,
-    sources: &Sources,
-    findings: &Findings,
-    tables: &mut Tables,
-) {
+pub(super) fn host(deployment: &'static Deployment, sources: &Sources, findings: &Findings, tables: &mut Tables) {
     let simulated = SimConfig { devices: deployment.devices, host_bytes: HOST_BYTES, ..SimConfig::new(deployment.arch()) };
     let sim = match Sim::new(&SIM, simulated, &SparseMemory) {
         Ok(sim) => sim,

@@ -19,9 +19,7 @@
 
 use heapless::Vec;
 use nrt_core::arch::Arch;
-use nrt_core::model::{
-    ByteSource, Carveout, Chunks, IoPlan, ModelPlan, RegionPlan, SubgraphPlan, UcodeFunction, UcodeLibrary,
-};
+use nrt_core::model::{ByteSource, Carveout, Chunks, IoPlan, ModelPlan, RegionPlan, SubgraphPlan, UcodeFunction, UcodeLibrary};
 use nrt_core::{Location, Usage};
 
 use super::source::Seeded;
@@ -36,8 +34,7 @@ const WEIGHTS: u32 = 0x1_0000;
 
 /// Engines that have code.
 const ENGINES: usize = 5;
-const ENGINE_USAGES: [Usage; ENGINES] =
-    [Usage::InstrPe, Usage::InstrAct, Usage::InstrPool, Usage::InstrDve, Usage::InstrSp];
+const ENGINE_USAGES: [Usage; ENGINES] = [Usage::InstrPe, Usage::InstrAct, Usage::InstrPool, Usage::InstrDve, Usage::InstrSp];
 
 /// Most physical cores of a logical core.
 const MAX_SUBGRAPHS: usize = 2;
@@ -169,11 +166,8 @@ fn regions<'a>(
         source: None,
     };
     let chunks = Chunks { bytes: model.weight_chunk_bytes, first: relative.into(), step: model.subgraphs.into() };
-    let weights = RegionPlan {
-        chunks: Some(chunks),
-        source: Some(weights),
-        ..plain("weights", WEIGHTS, Usage::Weight, weight_bytes)
-    };
+    let weights =
+        RegionPlan { chunks: Some(chunks), source: Some(weights), ..plain("weights", WEIGHTS, Usage::Weight, weight_bytes) };
     let code = (CODE..).zip(ENGINE_USAGES).zip(code_bytes(model)).zip(code).map(|(((variable, usage), bytes), content)| {
         RegionPlan { source: Some(content), ..plain("code", variable, usage, bytes) }
     });

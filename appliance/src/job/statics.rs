@@ -30,8 +30,7 @@ pub(super) static SIM: SimStorage<CHUNKS, { MAX_DEVICES as usize }> = SimStorage
 pub(super) const STACK_BYTES: usize = 512 << 10;
 
 /// Stacks of the serving threads.
-pub(super) static STACKS: [ThreadStack<STACK_BYTES>; MAX_THREADS as usize] =
-    [const { ThreadStack::new() }; MAX_THREADS as usize];
+pub(super) static STACKS: [ThreadStack<STACK_BYTES>; MAX_THREADS as usize] = [const { ThreadStack::new() }; MAX_THREADS as usize];
 
 /// Text of the deployment; one byte more than the longest one, so that a longer one is seen.
 pub(super) static TEXT: ConstStaticCell<[u8; MAX_TEXT_BYTES + 1]> = ConstStaticCell::new([0; MAX_TEXT_BYTES + 1]);
