@@ -136,7 +136,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
         // SAFETY: as in `database_release`.
         let count = unsafe { &(*slot.as_ptr()).model.ref_count };
         // The low half holds the count: a release in between changes it and the wait returns at once.
-        sync::wait_drained(count, |now| self.hooks.wait(low_half(count), now as u32, deadline_ns))
+        sync::wait_drained(count, |now| self.hooks.wait(low_half(count), now, deadline_ns))
     }
 
     /// Makes a removed model findable again; its references were never disturbed.
