@@ -65,7 +65,10 @@ fn the_size_divides_the_cores_of_a_device() {
     // A device with one core defaults to 1.
     let runtime = init(of(1), None).unwrap();
     assert_eq!((runtime.logical_core_size(), runtime.logical_cores()), (1, 1));
-    assert_eq!(runtime.tree().resolve(0, 1), Err(Error { status: Status::Invalid, cause: Cause::CoreNotMapped { device: 0, core: 1 } }));
+    assert_eq!(
+        runtime.tree().resolve(0, 1),
+        Err(Error { status: Status::Invalid, cause: Cause::CoreNotMapped { device: 0, core: 1 } })
+    );
     finish(&runtime);
 }
 
@@ -133,9 +136,7 @@ fn a_core_of_one_leaves_its_second_slot_empty() {
 #[test]
 fn geometry_is_that_of_the_table() {
     // Cores, channels, cores per HBM, GiB of one channel.
-    for (arch, row) in
-        [(Arch::Sunda, (2, 2, 1, 16)), (Arch::Cayman, (8, 4, 2, 24)), (Arch::Mariana, (8, 4, 2, 36))]
-    {
+    for (arch, row) in [(Arch::Sunda, (2, 2, 1, 16)), (Arch::Cayman, (8, 4, 2, 24)), (Arch::Mariana, (8, 4, 2, 36))] {
         let told = (arch.cores_per_device(), arch.channels_per_device(), arch.cores_per_hbm(), arch.hbm_bytes() >> 30);
         assert_eq!(told, row);
         for core in 0..arch.cores_per_device() {

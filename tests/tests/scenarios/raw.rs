@@ -6,7 +6,9 @@ use std::ffi::CStr;
 use std::ptr::null;
 use std::sync::atomic::Ordering::Relaxed;
 
-use nrt_core::abi::{ndl_mem_info_t, dma_mem_log_t, dmem_allocator_t, dmem_list_t, dmem_t, ht_node_t, ht_t, mla_t, model_t, tpb_t};
+use nrt_core::abi::{
+    dma_mem_log_t, dmem_allocator_t, dmem_list_t, dmem_t, ht_node_t, ht_t, mla_t, model_t, ndl_mem_info_t, tpb_t,
+};
 use nrt_core::driver::Driver as _;
 use nrt_tests::TestRuntime;
 

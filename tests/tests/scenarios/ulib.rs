@@ -100,7 +100,8 @@ fn the_device_table_has_a_row_of_280_bytes_for_each_function_from_144_on() {
     let runtime = runtime(Arch::Sunda);
     let model = load_libraries(&runtime.core(0).unwrap(), &[LIBRARY]).unwrap();
     // SAFETY: the staged set of an open core.
-    let (table, address): (*const dmem_t, u64) = unsafe { ((*cache(&runtime, 0)).ucode_table, (*(*cache(&runtime, 0)).libs).address) };
+    let (table, address): (*const dmem_t, u64) =
+        unsafe { ((*cache(&runtime, 0)).ucode_table, (*(*cache(&runtime, 0)).libs).address) };
     let bytes = raw::bytes(&runtime, table, 27_304);
     assert!(bytes[..144].iter().all(|byte| *byte == 0));
     for (row, function) in bytes[144..].chunks(280).zip(FUNCTIONS) {
