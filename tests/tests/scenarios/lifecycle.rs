@@ -258,7 +258,7 @@ fn an_init_that_fails_at_any_request_leaves_storage_and_driver_free() {
     for arch in [Arch::Sunda, Arch::Cayman] {
         let fresh: &'static TestStorage = storage();
         let driver = driver(SimConfig { devices: 2, ..SimConfig::new(arch) });
-        let mut failures = 0;
+        let mut failures = 0_u32;
         for nth in 1.. {
             driver.fail_nth(nth, Errno::EIO);
             match init(fresh, driver) {
@@ -273,7 +273,7 @@ fn an_init_that_fails_at_any_request_leaves_storage_and_driver_free() {
             failures += 1;
         }
         // Probe, routing ids, two devices, and for each core a buffer and its mapping.
-        assert_eq!(failures, 4 + 2 * 2 * arch.cores_per_device() as u64);
+        assert_eq!(failures, 4 + 2 * 2 * arch.cores_per_device());
     }
 }
 

@@ -7,7 +7,7 @@ use nrt_linux::hooks::LinuxHooks;
 use nrt_tests::{TestRuntime, one_device, runtime, storage};
 
 use crate::books::{MIB, books, finish};
-use crate::plans::{NOTHING, device, host, io, load, load_arena, refused, region, weights};
+use crate::plans::{NOTHING, device, host, io, load, load_arena, refused, region, unload, weights};
 
 fn full(pool: Pool) -> Error {
     Error { status: Status::Resource, cause: Cause::PoolFull(pool) }
@@ -78,7 +78,7 @@ fn models() {
     assert_eq!(books(&runtime), before);
     kept.truncate(6);
     core.load(&both).unwrap().unload().unwrap();
-    kept.into_iter().for_each(|model| model.unload().unwrap());
+    unload(kept);
     works(&runtime);
     finish(&runtime);
 }
@@ -97,7 +97,7 @@ fn variables() {
     assert_eq!(books(&runtime), before);
     kept.push(load(&core, plan).unwrap());
     kept.pop().unwrap().unload().unwrap();
-    kept.into_iter().for_each(|model| model.unload().unwrap());
+    unload(kept);
     load(&core, one_more).unwrap().unload().unwrap();
     works(&runtime);
     finish(&runtime);

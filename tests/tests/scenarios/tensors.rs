@@ -232,6 +232,17 @@ fn device_copies_stay_on_one_hbm() {
 }
 
 #[test]
+fn device_copies_stay_on_one_device() {
+    let two = nrt_sim::SimConfig { devices: 2, ..nrt_sim::SimConfig::new(Arch::Sunda) };
+    let runtime = nrt_tests::open(nrt_tests::driver(two), Config::new(LinuxHooks::new()));
+    let [near, far] = [1, 3].map(|vnc| runtime.core(vnc).unwrap().tensor(Placement::Device, 100, "t").unwrap());
+    let refused = Err(Error { status: Status::Invalid, cause: Cause::DifferentDevices { source: 0, target: 1 } });
+    assert_eq!(near.copy_to(0, &far, 0, 100), refused);
+    drop((near, far));
+    finish(&runtime);
+}
+
+#[test]
 fn copies_in_both_directions_at_the_same_time_finish() {
     let runtime = runtime(Arch::Cayman);
     let core = runtime.core(0).unwrap();

@@ -8,7 +8,7 @@ use nrt_tests::{TestRuntime, runtime};
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::books::{Core, TestModel, books, finish, held, sim};
-use crate::plans::{Formula, NOTHING, formula, load, refused};
+use crate::plans::{Formula, NOTHING, formula, load, refused, unload};
 use crate::raw;
 
 const FUNCTIONS: [UcodeFunction<'static>; 3] = [
@@ -54,7 +54,7 @@ fn the_first_model_stages_and_the_others_share() {
     // The other core has nothing of it.
     assert_eq!(runtime.core(0).unwrap().library_users(0), Ok((0, false)));
     first.unload().unwrap();
-    others.map(|model| model.unload().unwrap());
+    unload(others);
     // It stays for those to come, until the core is torn down.
     assert_eq!((sim(&runtime).live(0), core.library_users(0)), (staged, Ok((0, true))));
     let next = load_libraries(&core, &[LIBRARY]).unwrap();
@@ -72,7 +72,7 @@ fn each_core_stages_its_own() {
         let core = runtime.core(vnc).unwrap();
         assert_eq!((core.library_users(0), held(&core, 0, Usage::UcodeLib)), (Ok((1, true)), 32_304));
     }
-    models.map(|model| model.unload().unwrap());
+    unload(models);
     finish(&runtime);
 }
 
