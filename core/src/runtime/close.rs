@@ -78,7 +78,14 @@ impl<D: Driver, H: Hooks> System<D, H> {
     /// Models that somebody holds a reference to.
     fn referenced_models(&self) -> u32 {
         let mut models = 0;
-        self.for_each_core(|core| self.for_each_resident(core, |slot| models += u32::from(self.references(slot) > 0)));
+        self.for_each_core(|core| {
+            self.for_each_resident(core, |slot| {
+                // Whoever holds a model holds its first core; counting the second one too would count it twice.
+                // SAFETY: a resident model.
+                let first = unsafe { (*slot.as_ptr()).relative.load(Relaxed) } == 0;
+                models += u32::from(first && self.references(slot) > 0);
+            });
+        });
         models
     }
 

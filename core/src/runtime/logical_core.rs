@@ -57,8 +57,9 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
     /// (device, core of the device) of one of its physical cores.
     ///
     /// # Errors
-    /// `NRT_INVALID` when `relative` is not below the logical core size.
+    /// `NRT_INVALID` when `relative` is not below the logical core size, `NRT_CLOSED` after close.
     pub fn physical(&self, relative: u32) -> Result<(u32, u32)> {
+        let _inside = self.runtime.enter()?;
         self.resolve(relative).map(|core| (core.device, core.core))
     }
 
@@ -200,8 +201,9 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
     /// Id of the model that executes on a physical core now, or 0.
     ///
     /// # Errors
-    /// `NRT_INVALID` when there is no such core.
+    /// `NRT_INVALID` when there is no such core, `NRT_CLOSED` after close.
     pub fn running_model(&self, relative: u32) -> Result<u32> {
+        let _inside = self.runtime.enter()?;
         Ok(self.runtime.system.running_model(&self.resolve(relative)?))
     }
 

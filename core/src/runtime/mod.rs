@@ -101,10 +101,10 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
         &self.system.hooks
     }
 
-    /// Device bytes held now, on all devices together.
+    /// Device bytes held now, on all devices together; 0 after close, when the storage may be another runtime's.
     #[must_use]
     pub fn device_bytes(&self) -> u64 {
-        self.system.device_bytes()
+        self.enter().map_or(0, |_inside| self.system.device_bytes())
     }
 
     /// Largest number of device bytes held after any load or tensor allocation.
@@ -113,10 +113,10 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
         self.peak.load(Relaxed)
     }
 
-    /// Live allocations, device and pinned host memory.
+    /// Live allocations, device and pinned host memory; 0 after close.
     #[must_use]
     pub fn live_nodes(&self) -> u64 {
-        self.system.live_nodes()
+        self.enter().map_or(0, |_inside| self.system.live_nodes())
     }
 
     /// Remembers the peak.
