@@ -75,10 +75,12 @@ impl<D: Driver, H: Hooks> Drop for Runtime<D, H> {
 }
 
 impl<D: Driver, H: Hooks> System<D, H> {
-    /// Models that somebody holds a reference to.
+    /// Models that somebody holds a reference to. Whoever holds one holds it on the first core too.
     fn referenced_models(&self) -> u32 {
         let mut models = 0;
-        self.for_each_core(|core| self.for_each_resident(core, |slot| models += u32::from(self.references(slot) > 0)));
+        for core in (0..self.settings.vcores).filter_map(|vnc| self.core(vnc, 0).ok()) {
+            self.for_each_resident(&core, |slot| models += u32::from(self.references(slot) > 0));
+        }
         models
     }
 
