@@ -9,6 +9,26 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use crate::abi::{ht_key_type_t, ht_node_t, ht_t};
 
+/// The find of the C library, with its polarity: **0 = found**, the node then in `node`; anything else = absent, `node`
+/// untouched. Who reads it as "node or nothing" inverts the duplicate check and inserts twice.
+///
+/// # Safety
+/// `table` points to a live header whose block (header and buckets) the pointer covers; its chains do not change meanwhile.
+pub unsafe fn ht_find(table: *const ht_t, key: u64, node: &mut *mut ht_node_t) -> i32 {
+    // SAFETY: by contract; buckets follow the header.
+    let found = unsafe {
+        let buckets = (&raw const (*table).nodes).cast::<ht_node_t>().cast_mut();
+        HashTable { table: NonNull::new_unchecked(table.cast_mut()), buckets: NonNull::new_unchecked(buckets) }.find(key)
+    };
+    match found {
+        Some(found) => {
+            *node = found.as_ptr();
+            0
+        }
+        None => 1,
+    }
+}
+
 /// A table in memory of its owner. Not synchronised: the caller holds the lock the table belongs to.
 #[derive(Clone, Copy)]
 pub(crate) struct HashTable {
@@ -46,7 +66,7 @@ impl HashTable {
         }
     }
 
-    /// The node with this key, and the link that points to it.
+    /// The node with this key, and the node before it (a bucket for the first one).
     fn locate(self, key: u64) -> Option<(NonNull<ht_node_t>, NonNull<ht_node_t>)> {
         // SAFETY: the header and buckets are valid by construction; chains hold live nodes only, under the caller's lock.
         unsafe {
@@ -62,7 +82,7 @@ impl HashTable {
         None
     }
 
-    /// The node with this key: the documented find answers 0 = found.
+    /// The node with this key.
     pub(crate) fn find(self, key: u64) -> Option<NonNull<ht_node_t>> {
         self.locate(key).map(|(_, node)| node)
     }
@@ -118,6 +138,61 @@ impl HashTable {
                     visit(node);
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::mem::offset_of;
+    use std::boxed::Box;
+
+    #[repr(C)]
+    struct Block {
+        header: ht_t,
+        buckets: [ht_node_t; 4],
+    }
+
+    #[repr(C)]
+    struct Payload {
+        value: u32,
+        node: ht_node_t,
+    }
+
+    fn zeroed<T>() -> NonNull<T> {
+        // SAFETY: both types of these tests hold integers, atomics and pointers only.
+        NonNull::from(Box::leak(unsafe { Box::<T>::new_zeroed().assume_init() }))
+    }
+
+    /// `model-db` §1.3: 0 = found. Keys 3 and 7 share a bucket of 4.
+    #[test]
+    fn find_answers_zero_when_it_found() {
+        let block = zeroed::<Block>().as_ptr();
+        let payloads = [zeroed::<Payload>(), zeroed::<Payload>()];
+        // SAFETY: blocks and payloads live for ever; pointers cover the whole block.
+        unsafe {
+            let buckets = NonNull::new_unchecked((&raw mut (*block).buckets).cast());
+            let table = HashTable::new(NonNull::new_unchecked(block.cast()), buckets);
+            table.initialise(4);
+            for (payload, key) in payloads.iter().zip([3, 7]) {
+                (*payload.as_ptr()).value = key as u32;
+                table.insert(key, NonNull::new_unchecked(&raw mut (*payload.as_ptr()).node));
+            }
+            let mut node = null_mut();
+            for key in [3_u64, 7] {
+                assert_eq!(ht_find(block.cast(), key, &mut node), 0);
+                let payload = node.byte_sub(offset_of!(Payload, node)).cast::<Payload>();
+                assert_eq!((u64::from((*payload).value), (*node).bucket), (key, 3));
+            }
+            node = null_mut();
+            assert_ne!(ht_find(block.cast(), 11, &mut node), 0);
+            assert!(node.is_null());
+            assert_eq!(table.count(), 2);
+            assert!(table.remove(3).is_some() && table.remove(3).is_none());
+            assert_ne!(ht_find(block.cast(), 3, &mut node), 0);
+            assert_eq!(ht_find(block.cast(), 7, &mut node), 0);
+            assert_eq!(table.count(), 1);
         }
     }
 }

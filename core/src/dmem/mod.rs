@@ -130,7 +130,6 @@ impl<D: Driver, H: Hooks> System<D, H> {
     /// # Safety
     /// The caller holds a reference to `node`.
     #[inline]
-    #[expect(dead_code, reason = "taken by the descriptor rings, which share memory chunks")]
     pub(crate) unsafe fn dmem_acquire(&self, node: NonNull<dmem_t>) -> NonNull<dmem_t> {
         // SAFETY: live by contract.
         unsafe { (*node.as_ptr()).ref_count.fetch_add(1, Relaxed) };

@@ -13,12 +13,20 @@ pub struct Config<H> {
     pub scratchpad_page_size: u64,
     /// Puts the scratchpad of both cores of an HBM on one core; needs every core of the HBM.
     pub scratchpad_on_single_core: bool,
+    /// Contiguous scratchpad of 64 MiB pages. Not built yet: init refuses it.
+    pub contiguous_scratchpad: bool,
 }
 
 impl<H> Config<H> {
     /// The defaults with these platform services.
     #[must_use]
     pub const fn new(hooks: H) -> Self {
-        Self { hooks, logical_core_size: None, scratchpad_page_size: DEFAULT_PAGE_SIZE, scratchpad_on_single_core: false }
+        Self {
+            hooks,
+            logical_core_size: None,
+            scratchpad_page_size: DEFAULT_PAGE_SIZE,
+            scratchpad_on_single_core: false,
+            contiguous_scratchpad: false,
+        }
     }
 }

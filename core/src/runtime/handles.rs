@@ -37,6 +37,18 @@ impl<'r, D: Driver, H: Hooks> Dmem<'r, D, H> {
         work(self.node()?)
     }
 
+    /// A second handle to the same memory: takes a reference, and the memory goes when the last handle does.
+    ///
+    /// # Errors
+    /// `NRT_CLOSED` after close.
+    ///
+    /// # Cost
+    /// One read-modify-write besides the gate.
+    pub fn share(&self) -> Result<Self> {
+        // SAFETY: live, and the handle holds a reference.
+        self.with(|node| Ok(Self::new(self.runtime, unsafe { self.runtime.system.dmem_acquire(node) })))
+    }
+
     /// Bytes asked for.
     ///
     /// # Errors
@@ -331,7 +343,7 @@ impl<'r, D: Driver, H: Hooks> Draining<'r, D, H> {
     pub fn cancel(self) -> Option<Model<'r, D, H>> {
         let (runtime, Removal { vnc, id, .. }, finished) = (self.runtime, self.removal, self.finished);
         drop(self);
-        (!finished).then_some(Model { runtime, vnc, id })
+        (!finished).then(|| Model { runtime, vnc, id })
     }
 }
 

@@ -33,7 +33,8 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
     /// # Errors
     /// `NRT_FAILURE` when the storage is in use or a driver request fails; `NRT_INVALID` when there is no device, or the
     /// configuration does not fit the machine; `NRT_RESOURCE` when the storage is too small for it;
-    /// `NRT_FAIL_HOST_MEM_ALLOC` when the driver has no pinned host memory for the bounce buffers.
+    /// `NRT_FAIL_HOST_MEM_ALLOC` when the driver has no pinned host memory for the bounce buffers; `NRT_FAILURE` when the
+    /// contiguous scratchpad is asked for.
     pub fn init<const N: usize, const M: usize, const R: usize, const T: usize, const L: usize>(
         storage: &'static Storage<N, M, R, T, L>,
         driver: D,
@@ -81,6 +82,9 @@ fn settle<D: Driver, H>(arenas: &Arenas, driver: &D, config: &Config<H>) -> Resu
     bounded("devices", devices, MAX_DEVICES as u32)?;
     bounded("cores per device", cores_per_device, MAX_CORES_PER_DEVICE as u32)?;
     let logical_core_size = lnc::logical_core_size(arch, cores_per_device, config.logical_core_size)?;
+    if config.contiguous_scratchpad {
+        return Err(Error::new(Status::Failure, Cause::NotBuilt("the contiguous scratchpad")));
+    }
     let have = arenas.capacities.models as u64;
     if have < u64::from(logical_core_size) {
         return Err(Error::new(Status::Resource, Cause::Capacity { pool: Pool::Models, need: logical_core_size.into(), have }));
