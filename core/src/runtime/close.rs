@@ -45,13 +45,14 @@ impl CloseReport {
 
 impl<D: Driver, H: Hooks> Runtime<D, H> {
     /// Closes the runtime: nobody gets in any more, those inside have `timeout_ns` to leave (`None` = for ever), then
-    /// everything is taken down and the storage is free for another runtime.
+    /// everything is taken down and the storage is free for another runtime. Handles dropped meanwhile give back what they
+    /// hold, so that nothing is forgotten when the close gives up.
     ///
     /// # Errors
     /// `NRT_CLOSED` when it is closed already; `NRT_EXEC_NC_BUSY` with the counts when operations are still inside at the
     /// deadline — the runtime is then open as before.
     pub fn close(&self, timeout_ns: Option<u64>) -> Result<CloseReport> {
-        if !self.gate.shut() {
+        if !self.gate.begin_close() {
             return Err(Error::new(Status::Closed, Cause::NotOpen));
         }
         let deadline = self.deadline(timeout_ns);
@@ -61,6 +62,9 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
             self.gate.open();
             return Err(Error::new(Status::ExecNcBusy, Cause::Busy { operations, models }));
         }
+        // Only releases can have come in since, and these come to an end.
+        self.gate.shut();
+        self.gate.wait_empty(&self.system.hooks, None);
         Ok(self.system.destroy())
     }
 }
