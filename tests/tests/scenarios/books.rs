@@ -34,11 +34,7 @@ pub(crate) fn books(runtime: &TestRuntime) -> Books {
     for vnc in 0..runtime.logical_cores() {
         let core = runtime.core(vnc).unwrap();
         for relative in 0..runtime.logical_core_size() {
-            cores.push((
-                core.resident_models(relative).unwrap(),
-                pages(&core, relative),
-                core.library_users(relative).unwrap(),
-            ));
+            cores.push((core.resident_models(relative).unwrap(), pages(&core, relative), core.library_users(relative).unwrap()));
         }
     }
     let driver = (0..runtime.tree().device_count()).map(|device| sim(runtime).live(device)).collect();

@@ -85,8 +85,7 @@ fn every_variable_has_a_record_under_its_id() {
     // SAFETY: the variables of a resident model.
     unsafe {
         assert_eq!((*(*record).static_mr_set).size, 0x400);
-        let mut keys: Vec<_> =
-            raw::chained((*record).static_mr_set).iter().map(|node| (**node).key.load(Relaxed)).collect();
+        let mut keys: Vec<_> = raw::chained((*record).static_mr_set).iter().map(|node| (**node).key.load(Relaxed)).collect();
         keys.sort_unstable();
         assert_eq!(keys, [1, 2, 3, 4, 10, 11, 12]);
     }
@@ -274,9 +273,8 @@ fn names_and_contracts_have_limits() {
     assert_eq!(named(&"m".repeat(256)), too_long(256, 255));
     assert_eq!(named("m\0"), too_long(2, 255));
     let maps: Vec<_> = (0..33).map(|n| io("x", 1, n)).collect();
-    let contract = |inputs, outputs| {
-        load(&core, SubgraphPlan { inputs, outputs, ..NOTHING }).map(|model| model.unload().unwrap())
-    };
+    let contract =
+        |inputs, outputs| load(&core, SubgraphPlan { inputs, outputs, ..NOTHING }).map(|model| model.unload().unwrap());
     assert_eq!(contract(&maps[..20], &maps[20..32]), Ok(()));
     let full = Err(Error { status: Status::Resource, cause: Cause::PoolFull(Pool::FeatureMaps) });
     assert_eq!(contract(&maps[..20], &maps[20..]), full);
@@ -289,9 +287,8 @@ fn unloading_frees_exactly_that_models_bytes() {
     let runtime = runtime(Arch::Cayman);
     let core = runtime.core(0).unwrap();
     let tensor = core.tensor(nrt_core::Placement::Device, 123, "t").unwrap();
-    let [small, large] = [1000, 900_000].map(|bytes| {
-        load(&core, SubgraphPlan { regions: &[weights(bytes)], local_scratchpad_bytes: bytes, ..NOTHING }).unwrap()
-    });
+    let [small, large] = [1000, 900_000]
+        .map(|bytes| load(&core, SubgraphPlan { regions: &[weights(bytes)], local_scratchpad_bytes: bytes, ..NOTHING }).unwrap());
     assert_eq!(held(&core, 0, Usage::Weight), 901_000);
     assert_eq!((small.usage(0).unwrap().bytes[6], large.usage(0).unwrap().bytes[6]), (1000, 900_000));
     large.unload().unwrap();

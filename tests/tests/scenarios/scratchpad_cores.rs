@@ -23,11 +23,7 @@ fn runtime(single: bool, size: u32, cores: u32) -> TestRuntime {
 
 /// A model with these (local, shared) needs, one for each core.
 fn load_needs<'r>(core: &Core<'r>, needs: &[(u64, u64)]) -> nrt_core::Result<TestModel<'r>> {
-    let subgraph = |&(local, shared)| SubgraphPlan {
-        local_scratchpad_bytes: local,
-        shared_scratchpad_bytes: shared,
-        ..NOTHING
-    };
+    let subgraph = |&(local, shared)| SubgraphPlan { local_scratchpad_bytes: local, shared_scratchpad_bytes: shared, ..NOTHING };
     let subgraphs: Vec<_> = needs.iter().map(subgraph).collect();
     core.load(&ModelPlan { name: "m", subgraphs: &subgraphs })
 }
