@@ -49,6 +49,7 @@ mod raw {
         pub(super) fn nrt_c_model_runs(core: c_uint, id: u32, n: c_uint);
         pub(super) fn nrt_c_model_look_ups(core: c_uint, id: u32, variable: u32, n: c_uint);
         pub(super) fn nrt_c_model_references() -> u64;
+        pub(super) safe fn nrt_c_mutex_pairs(n: c_uint);
         pub(super) safe fn nrt_c_preemptions() -> c_long;
         // Of the mimalloc that is linked in; `major * 1000 + minor * 10 + patch` or a finer form of it.
         pub(super) safe fn mi_version() -> c_int;
@@ -85,6 +86,11 @@ pub fn library_version() -> String {
 #[must_use]
 pub fn mimalloc_version() -> i32 {
     raw::mi_version()
+}
+
+/// Locks and unlocks one mutex `n` times.
+pub fn mutex_pairs(n: u32) {
+    raw::nrt_c_mutex_pairs(n);
 }
 
 /// How often the scheduler took the processor from the calling thread while it could have gone on.
