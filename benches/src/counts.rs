@@ -172,7 +172,7 @@ fn nrt_models(live: u32) {
         nrt_count_look_up(model, black_box(ABSENT));
     }
     // They stay resident: unloading asks for the time, which crashes the time function found under valgrind.
-    models.into_iter().for_each(|model| drop(model.into_id()));
+    models.into_iter().for_each(|model| _ = model.into_id());
 }
 
 fn c_models(live: u32) {
