@@ -1,7 +1,6 @@
 //! `model-load` §§2 to 7, 10: what a load places where, and that a failed one leaves nothing.
 
 use std::sync::Mutex;
-use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
 use nrt_core::driver::Errno;
@@ -10,7 +9,7 @@ use nrt_core::{Arch, Cause, Error, Location, Pool, Status, Usage};
 use nrt_tests::{TestRuntime, runtime};
 
 use crate::books::{KIB, MIB, books, finish, held, on_every_arch};
-use crate::plans::{Formula, Inside, NOTHING, formula, io, load, refused, region, weights};
+use crate::plans::{Formula, NOTHING, formula, io, load, refused, region, weights};
 use crate::raw;
 
 const REGIONS: [RegionPlan<'static>; 4] = [
@@ -203,32 +202,26 @@ fn a_model_is_published_last() {
 }
 
 #[test]
-fn a_model_that_is_found_is_found_on_all_its_cores() {
-    const MODELS: u32 = 300;
+fn the_core_where_looking_up_starts_is_published_last() {
     let runtime = runtime(Arch::Cayman);
     let core = runtime.core(0).unwrap();
-    let found = AtomicU32::new(0);
+    // SAFETY: the lock of an open core, which lives as long as the storage.
+    let second = unsafe { &(*raw::tpb(&runtime, 0, 1)).model_db_lock };
+    let held = nrt_core::sync::lock(second, runtime.hooks());
     std::thread::scope(|scope| {
-        // Ids rise by one, so this thread knows which one comes next and looks for it all the time.
-        scope.spawn(|| {
-            while found.load(Relaxed) < MODELS {
-                let both = Inside(|id| {
-                    assert_eq!((core.running_model(0), core.running_model(1)), (Ok(id), Ok(id)));
-                    Ok(())
-                });
-                if core.run(found.load(Relaxed) + 1, &[], &[], None, &both).is_ok() {
-                    found.fetch_add(1, Relaxed);
-                }
-            }
+        let loading = scope.spawn(move || {
+            let plan = ModelPlan { name: "m", subgraphs: &[NOTHING, NOTHING] };
+            core.load(&plan).unwrap().into_id()
         });
-        for id in 1..=MODELS {
-            let model = core.load(&ModelPlan { name: "m", subgraphs: &[NOTHING, NOTHING] }).unwrap();
-            assert_eq!(model.id(), id);
-            while found.load(Relaxed) < id {
-                std::thread::yield_now();
-            }
-            model.unload().unwrap();
+        // Until the load waits for the database of the second core (2 = held with waiters).
+        while second.word.load(Relaxed) != 2 {
+            std::thread::yield_now();
         }
+        assert_eq!(core.resident_models(0), Ok(0));
+        drop(held);
+        let id = loading.join().unwrap();
+        assert_eq!((core.resident_models(0), core.resident_models(1)), (Ok(1), Ok(1)));
+        core.unload(id).unwrap();
     });
     finish(&runtime);
 }
