@@ -304,6 +304,13 @@ pub enum Cause {
     },
     /// The source of the bytes failed.
     Source(&'static str),
+    /// An environment variable cannot be what it is; the parser's own error says more.
+    Config {
+        /// Name of the variable.
+        variable: &'static str,
+        /// Offset of the first bad character.
+        position: usize,
+    },
     /// This part is not built yet.
     NotBuilt(&'static str),
 }
@@ -421,6 +428,7 @@ impl fmt::Display for Cause {
             Self::TimedOut(what) => write!(f, "timed out waiting for {what}"),
             Self::Busy { operations, models } => write!(f, "{operations} operations and {models} models are still in use"),
             Self::Source(what) => write!(f, "the source of the bytes failed: {what}"),
+            Self::Config { variable, position } => write!(f, "{variable}: bad value at character {}", position + 1),
             Self::NotBuilt(what) => write!(f, "not implemented in this version: {what}"),
         }
     }

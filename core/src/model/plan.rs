@@ -15,7 +15,8 @@ pub type SourceError = &'static str;
 /// Where the bytes of a region come from.
 pub trait ByteSource {
     /// Writes the bytes at `offset` of the source into all of `buffer`. The buffer may be the mapped bounce buffer of a core
-    /// whose lock is held: the source must not copy through the same core.
+    /// whose lock is held: the source must not copy through the same core, and sources of two cores must not copy through
+    /// each other's. Reading a plain host tensor is fine.
     ///
     /// # Errors
     /// A short text; the load then fails and leaves nothing.

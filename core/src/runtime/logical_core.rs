@@ -11,6 +11,7 @@ use crate::hooks::Hooks;
 use crate::ledger::MemoryStats;
 use crate::model::{Executor, ModelPlan};
 use crate::status::Status;
+use crate::sync::InFlight;
 use crate::tensor::{Placement, TensorRef};
 use crate::usage::{Location, Usage};
 
@@ -119,6 +120,10 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
     /// `NRT_INVALID_HANDLE` when it is not resident; `NRT_INVALID` when an executor unloads on the core it runs on.
     pub fn unload(&self, id: u32) -> Result<()> {
         let _inside = self.runtime.enter()?;
+        self.unload_inside(id)
+    }
+
+    pub(super) fn unload_inside(&self, id: u32) -> Result<()> {
         let system = &self.runtime.system;
         system.refuse_reentry(self.vnc)?;
         let mut removal = system.begin_removal(self.vnc, id).map_err(|error| Error::new(Status::InvalidHandle, error.cause))?;
@@ -133,6 +138,10 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
     /// As [`unload`](Self::unload).
     pub fn begin_unload(&self, id: u32) -> Result<Draining<'r, D, H>> {
         let inside = self.runtime.enter()?;
+        self.begin_unload_inside(id, inside)
+    }
+
+    pub(super) fn begin_unload_inside(&self, id: u32, inside: InFlight<'r, H>) -> Result<Draining<'r, D, H>> {
         self.runtime.system.refuse_reentry(self.vnc)?;
         let removal =
             self.runtime.system.begin_removal(self.vnc, id).map_err(|error| Error::new(Status::InvalidHandle, error.cause))?;
