@@ -87,7 +87,7 @@ fn a_file_that_cannot_be_used_is_refused_before_the_start() {
 fn a_file_without_permission_is_refused() {
     let folder = Folder::new();
     let path = folder.file("secret", "x");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
     if File::open(&path).is_ok() {
         // The superuser may read everything.
         return;
