@@ -8,6 +8,10 @@
 //! closer's comes first, the entry reads what the closer wrote, has therefore acquired all the closer did before, and
 //! finds the gate shut. A closer that merely loaded the stripes could miss an entry that at the same time misses the
 //! closing, as both loads may be satisfied before the stores of the other side arrive.
+//!
+//! While a closer waits, the gate is *closing*: nobody enters to use anything, but what is held can still be given back,
+//! because the closer may give up and then nothing may be forgotten. Once nobody is inside the gate is shut for these too,
+//! and the closer waits for the last of them.
 
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU32, AtomicU64};
@@ -19,6 +23,7 @@ const STRIPES: usize = 16;
 
 const SHUT: u32 = 0;
 const OPEN: u32 = 1;
+const CLOSING: u32 = 2;
 
 #[repr(C, align(64))]
 struct Stripe<C>(C);
@@ -26,7 +31,7 @@ struct Stripe<C>(C);
 /// The protocol, with `N` stripes. Words that are all 0 are a shut gate with nobody inside.
 pub struct GateWords<S, C, const N: usize> {
     state: S,
-    /// Moves on whenever somebody leaves a shut gate; the closer sleeps on it.
+    /// Moves on whenever somebody leaves a gate that is not open; the closer sleeps on it.
     left: S,
     stripes: [Stripe<C>; N],
 }
@@ -47,6 +52,11 @@ impl<S: Word<Int = u32>, C: Word<Int = u64>, const N: usize> GateWords<S, C, N> 
         self.state.swap(SHUT, AcqRel) == OPEN
     }
 
+    /// Starts to close; `true` when the gate was open.
+    pub fn begin_close(&self) -> bool {
+        self.state.compare_exchange(OPEN, CLOSING, AcqRel, Relaxed).is_ok()
+    }
+
     /// The stripe of number `index`, modulo their count.
     #[inline]
     pub fn stripe(&self, index: usize) -> &C {
@@ -63,6 +73,17 @@ impl<S: Word<Int = u32>, C: Word<Int = u64>, const N: usize> GateWords<S, C, N> 
     pub fn enter(&self, stripe: &C) -> bool {
         stripe.fetch_add(1, Acquire);
         self.state.load(Acquire) == OPEN
+    }
+
+    /// As [`enter`](Self::enter), but only a shut gate refuses: for those who give back what they hold.
+    ///
+    /// # Cost
+    /// One read-modify-write.
+    #[inline]
+    #[must_use]
+    pub fn enter_to_release(&self, stripe: &C) -> bool {
+        stripe.fetch_add(1, Acquire);
+        self.state.load(Acquire) != SHUT
     }
 
     /// Leaves through the stripe of the entry. `true` means that whoever sleeps on [`left`](Self::left) must be woken.
@@ -98,11 +119,11 @@ impl<S: Word<Int = u32>, C: Word<Int = u64>, const N: usize> GateWords<S, C, N> 
         self.stripes.iter().map(|stripe| stripe.0.fetch_add(0, AcqRel)).sum()
     }
 
-    /// Waits until nobody is inside a shut gate, or `wait` reports that the deadline passed; gives the number still inside.
-    /// `wait` gets the value that [`left`](Self::left) must still have for the caller to sleep.
+    /// Waits until nobody is inside a closing or shut gate, or `wait` reports that the deadline passed; gives the number
+    /// still inside. `wait` gets the value that [`left`](Self::left) must still have for the caller to sleep.
     ///
-    /// After 0, nobody is inside until the gate is opened again, and all that was done inside happened before. Those who
-    /// are refused may still be counted for a moment.
+    /// After 0, nobody is inside until the gate is opened again, apart from those who enter a closing one to release, and all
+    /// that was done inside happened before. Those who are refused may still be counted for a moment.
     pub fn wait_empty(&self, mut wait: impl FnMut(u32) -> Wait) -> u64 {
         loop {
             // Before counting: whoever is counted moves the word on after this load.
@@ -125,6 +146,8 @@ impl Gate {
     pub const SHUT: u32 = SHUT;
     /// An open gate.
     pub const OPEN: u32 = OPEN;
+    /// A gate that somebody wants to shut.
+    pub const CLOSING: u32 = CLOSING;
 
     /// A shut gate with nobody inside.
     #[must_use]
@@ -148,7 +171,12 @@ impl Gate {
         self.words.shut()
     }
 
-    /// Enters, or `None` when the gate is shut.
+    /// Starts to close; `true` when the gate was open.
+    pub fn begin_close(&self) -> bool {
+        self.words.begin_close()
+    }
+
+    /// Enters, or `None` when the gate is not open.
     ///
     /// # Cost
     /// One read-modify-write to enter and one to leave, on a line that threads rarely share.
@@ -161,13 +189,25 @@ impl Gate {
         if open { Some(inside) } else { None }
     }
 
+    /// Enters to give something back, or `None` when the gate is shut.
+    ///
+    /// # Cost
+    /// As [`enter`](Self::enter).
+    #[inline]
+    pub fn enter_to_release<'a, H: Hooks>(&'a self, hooks: &'a H) -> Option<InFlight<'a, H>> {
+        let stripe = self.words.stripe(own_stripe());
+        let admitted = self.words.enter_to_release(stripe);
+        let inside = InFlight { gate: self, stripe, hooks };
+        if admitted { Some(inside) } else { None }
+    }
+
     /// Operations inside.
     #[must_use]
     pub fn inside(&self) -> u64 {
         self.words.inside()
     }
 
-    /// Waits until nobody is inside a shut gate, or the deadline passed; gives the number still inside.
+    /// Waits until nobody is inside a closing or shut gate, or the deadline passed; gives the number still inside.
     pub fn wait_empty<H: Hooks>(&self, hooks: &H, deadline_ns: Option<u64>) -> u64 {
         self.words.wait_empty(|seen| hooks.wait(self.words.left.as_ptr(), seen, deadline_ns))
     }

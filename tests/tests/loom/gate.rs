@@ -44,6 +44,22 @@ impl<B: Bug> Gated<B> {
         entered
     }
 
+    /// One release, which only a shut gate refuses.
+    fn release(&self, stripe: usize) -> bool {
+        let stripe = self.gate.stripe(stripe);
+        let entered = self.gate.enter_to_release(stripe);
+        if entered {
+            self.use_payload();
+        }
+        self.leave(stripe);
+        entered
+    }
+
+    /// Operates through stripe 0, releases through stripe 1.
+    fn operate_or_release(&self, stripe: usize) -> bool {
+        if stripe == 0 { self.operate(stripe) } else { self.release(stripe) }
+    }
+
     fn use_payload(&self) {
         // SAFETY: inside the gate nothing is taken down; loom fails the model if that is not so.
         assert_eq!(self.payload.with(|payload| unsafe { *payload }), UP, "inside, but taken down");
@@ -61,6 +77,18 @@ impl<B: Bug> Gated<B> {
 
     fn close(&self) {
         assert!(self.gate.shut());
+        assert_eq!(self.gate.wait_empty(|seen| self.sleep(seen)), 0);
+    }
+
+    /// First without operations, then without releases.
+    fn close_after_releases(&self) {
+        assert!(self.gate.begin_close());
+        assert_eq!(self.gate.wait_empty(|seen| self.sleep(seen)), 0);
+        self.close_rest();
+    }
+
+    fn close_rest(&self) {
+        assert!(!self.gate.shut(), "closing");
         assert_eq!(self.gate.wait_empty(|seen| self.sleep(seen)), 0);
     }
 
@@ -165,6 +193,50 @@ fn a_close_out_of_time_opens_again() {
         shared.close();
         shared.take_down();
     });
+}
+
+#[test]
+fn one_releases_twice_while_it_closes() {
+    let program = closed_under::<AsWritten>(&[(1, 2)], Gated::release, Gated::close_after_releases);
+    holds("gate, 1 thread, 2 releases", Bound::Preemptions(3), program);
+}
+
+#[test]
+fn one_operates_and_one_releases() {
+    let program = closed_under::<AsWritten>(&[(0, 1), (1, 1)], Gated::operate_or_release, Gated::close_after_releases);
+    holds("gate, 1 operation and 1 release", Bound::Preemptions(2), program);
+}
+
+#[test]
+fn a_close_that_gives_up_refuses_no_release() {
+    holds("gate, release while a close gives up", Bound::None, || {
+        let shared = Gated::<AsWritten>::open();
+        let user = {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || assert!(shared.release(0), "refused, although nothing was shut"))
+        };
+        assert!(shared.gate.begin_close());
+        assert!(!shared.gate.begin_close(), "one closer");
+        assert!(!shared.operate(1), "closing");
+        let _ = shared.gate.wait_empty(|_| Wait::TimedOut);
+        shared.gate.open();
+        user.join().unwrap();
+        shared.close_after_releases();
+        shared.take_down();
+    });
+}
+
+/// Shuts the gate and does not wait for those who came in to release.
+fn close_once(shared: &Gated<AsWritten>) {
+    assert!(shared.gate.begin_close());
+    assert_eq!(shared.gate.wait_empty(|seen| shared.sleep(seen)), 0);
+    shared.gate.shut();
+}
+
+#[test]
+fn finds_a_close_that_forgets_the_releases() {
+    let program = closed_under::<AsWritten>(&[(1, 1)], Gated::release, close_once);
+    finds("gate: the closer does not wait for releases", RACE, Bound::None, program);
 }
 
 /// The closer loads the counts instead of adding 0 to them.
