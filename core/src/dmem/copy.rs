@@ -233,7 +233,8 @@ impl<D: Driver, H: Hooks> System<D, H> {
         // SAFETY: by contract.
         let (from, to) = unsafe { (self.target(src, src_offset, size)?, self.target(dst, dst_offset, size)?) };
         if from.core.device != to.core.device {
-            return Err(Error::invalid(Cause::DeviceNotInUse(to.core.device)));
+            let (source, target) = (from.core.device, to.core.device);
+            return Err(Error::invalid(Cause::DifferentDevices { source, target }));
         }
         self.driver
             .copy(from.core.device, from.range, from.start, to.range, to.start, size)

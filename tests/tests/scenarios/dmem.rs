@@ -77,7 +77,7 @@ fn a_node_says_what_it_is() {
         // §2.6: the bounce buffers stand at +104 of the device object, 56 bytes each.
         assert_eq!((*node).cpy_buf.addr(), (*raw::mla(&runtime, 0)).device.addr() + 104 + 5 * 56);
         // The handle points to the 64-byte record of the driver library.
-        let info = (*node).mem_handle as *const nrt_core::abi::ndl_mem_info_t;
+        let info = std::ptr::with_exposed_provenance::<nrt_core::abi::ndl_mem_info_t>((*node).mem_handle as usize);
         assert_eq!(((*info).pa, (*info).size, (*info).host_memory, (*info).nc_id), ((*node)._pa, 16_384, 0, 5));
     }
     assert_eq!(memory.bytes(), Ok(12_345));
@@ -237,6 +237,25 @@ fn freeing_many_in_any_order_ends_at_nothing() {
         }
         assert_eq!(books(&runtime), before);
     }
+    finish(&runtime);
+}
+
+#[test]
+fn shared_memory_goes_with_its_last_handle() {
+    let runtime = runtime(Arch::Cayman);
+    let core = runtime.core(0).unwrap();
+    let first = core.allocate(0, &device(4096, Usage::DmaRing)).unwrap();
+    let second = first.share().unwrap();
+    let [node] = raw::nodes(raw::global(&runtime, 0))[..] else { panic!("one node") };
+    // SAFETY: a live node.
+    let refs = || unsafe { (*node).ref_count.load(std::sync::atomic::Ordering::Relaxed) };
+    assert_eq!((refs(), first.address()), (2, second.address()));
+    runtime.driver().watch(&[Call::Free]);
+    drop(first);
+    assert_eq!((refs(), runtime.driver().seen(), core.usage(0).unwrap().total), (1, 0, 4096));
+    assert_eq!(second.write(0, b"still there"), Ok(()));
+    drop(second);
+    assert_eq!((runtime.driver().seen(), core.usage(0).unwrap().total), (1, 0));
     finish(&runtime);
 }
 

@@ -17,7 +17,7 @@ use crate::raw::{column, ledger, mla};
 /// Per-channel totals of device 0, as a debugger reads them.
 fn channels(runtime: &TestRuntime) -> [usize; 4] {
     // SAFETY: the ledger of an open device.
-    unsafe { (&(*ledger(runtime, 0)).memory_usage).each_ref().map(|total| total.load(Relaxed)) }
+    std::array::from_fn(|channel| unsafe { (&(*ledger(runtime, 0)).memory_usage)[channel].load(Relaxed) })
 }
 
 #[test]

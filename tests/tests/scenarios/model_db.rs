@@ -46,7 +46,7 @@ fn zero_is_never_minted_also_when_the_counter_passes_32_bits() {
     let ids = [(); 3].map(|()| load(&core, NOTHING).unwrap().into_id());
     assert_eq!(ids, [u32::MAX, 1, 2]);
     assert_eq!(counter.load(Relaxed), (1 << 32) + 2);
-    ids.map(|id| core.unload(id).unwrap());
+    ids.into_iter().for_each(|id| core.unload(id).unwrap());
     finish(&runtime);
 }
 
@@ -130,6 +130,17 @@ fn each_core_has_a_table_of_256_buckets_keyed_by_the_low_bits() {
         .map(|node| unsafe { ((**node).key.load(Relaxed), (**node).bucket, (**node).key_type.0) })
         .collect();
     assert_eq!(keys, [(522, 10, 0), (266, 10, 0), (10, 10, 0), (11, 11, 0)]);
+    // §1.3: 0 = found; the model lies 7,496 bytes before its node.
+    for id in [10, 266, 522, 11, 778, 0] {
+        let mut node = std::ptr::null_mut();
+        // SAFETY: as above; nobody changes the chains meanwhile.
+        let answer = unsafe { nrt_core::ht_find(table, id, &mut node) };
+        assert_eq!((answer == 0, !node.is_null()), (ids.contains(&(id as u32)), answer == 0));
+        if answer == 0 {
+            // SAFETY: a resident model.
+            assert_eq!(unsafe { (*node.byte_sub(7496).cast::<nrt_core::abi::model_t>()).h_model.id }, id as u32);
+        }
+    }
     // From the middle, the end, the head of the chain.
     for (id, left) in [(266, vec![522, 10, 11]), (10, vec![522, 11]), (522, vec![11]), (11, vec![])] {
         core.unload(id).unwrap();

@@ -157,6 +157,29 @@ fn chunks_are_dealt_over_the_cores_and_count_variables_on() {
 }
 
 #[test]
+fn chunks_beyond_the_last_variable_id_are_refused_not_left_out() {
+    let runtime = runtime(Arch::Cayman);
+    let core = runtime.core(0).unwrap();
+    let cut = |first_variable, first, step| {
+        let chunks = Some(Chunks { bytes: 1000, first, step });
+        let regions = [RegionPlan { chunks, first_variable, ..weights(4500) }];
+        load(&core, SubgraphPlan { regions: &regions, ..NOTHING }).map(|model| {
+            let bytes = model.usage(0).unwrap().bytes[Usage::Weight.number()];
+            model.unload().unwrap();
+            bytes
+        })
+    };
+    let range = |first, count| Err(Error { status: Status::Invalid, cause: Cause::VariableRange { first, count } });
+    assert_eq!(cut(u32::MAX - 4, 0, 1), Ok(4500));
+    assert_eq!(cut(u32::MAX - 3, 0, 1), range(u32::MAX - 3, 5));
+    assert_eq!(cut(u32::MAX - 1, 1, 2), Ok(2000));
+    assert_eq!(cut(u32::MAX, 1, 2), range(u32::MAX, 2));
+    assert_eq!(cut(u32::MAX, 4, 1), Ok(500));
+    assert_eq!(cut(u32::MAX, 5, 1), Ok(0));
+    finish(&runtime);
+}
+
+#[test]
 fn a_model_is_published_last() {
     struct Watching(&'static TestRuntime, Mutex<Vec<(u64, u64)>>);
     impl ByteSource for Watching {
@@ -176,6 +199,31 @@ fn a_model_is_published_last() {
     assert_eq!((core.resident_models(0), core.resident_models(1)), (Ok(1), Ok(1)));
     model.unload().unwrap();
     finish(runtime);
+}
+
+#[test]
+fn the_core_where_looking_up_starts_is_published_last() {
+    let runtime = runtime(Arch::Cayman);
+    let core = runtime.core(0).unwrap();
+    // SAFETY: the lock of an open core, which lives as long as the storage.
+    let second = unsafe { &(*raw::tpb(&runtime, 0, 1)).model_db_lock };
+    let held = nrt_core::sync::lock(second, runtime.hooks());
+    std::thread::scope(|scope| {
+        let loading = scope.spawn(move || {
+            let plan = ModelPlan { name: "m", subgraphs: &[NOTHING, NOTHING] };
+            core.load(&plan).unwrap().into_id()
+        });
+        // Until the load waits for the database of the second core (2 = held with waiters).
+        while second.word.load(Relaxed) != 2 {
+            std::thread::yield_now();
+        }
+        assert_eq!(core.resident_models(0), Ok(0));
+        drop(held);
+        let id = loading.join().unwrap();
+        assert_eq!((core.resident_models(0), core.resident_models(1)), (Ok(1), Ok(1)));
+        core.unload(id).unwrap();
+    });
+    finish(&runtime);
 }
 
 #[test]

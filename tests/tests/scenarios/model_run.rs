@@ -9,7 +9,7 @@ use nrt_core::{Arch, Cause, Error, Placement, Pool, Result, Status};
 use nrt_tests::runtime;
 
 use crate::books::{TestTensor, books, finish, on_every_arch};
-use crate::plans::{Inside, Meanwhile, NOTHING, formula, io, load};
+use crate::plans::{Inside, Meanwhile, NOTHING, formula, io, load, unload};
 use crate::raw;
 
 fn invalid(cause: Cause) -> Result<()> {
@@ -80,7 +80,7 @@ fn one_model_at_a_time_executes_on_a_core() {
         }
     });
     assert_eq!(runs.load(Relaxed), 800);
-    models.map(|model| model.unload().unwrap());
+    unload(models);
     finish(&runtime);
 }
 

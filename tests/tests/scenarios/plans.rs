@@ -58,6 +58,11 @@ pub(crate) fn load_arena<'r>(core: &Core<'r>, bytes: u64) -> Result<TestModel<'r
     load(core, SubgraphPlan { local_scratchpad_bytes: bytes, ..NOTHING })
 }
 
+/// Unloads models.
+pub(crate) fn unload<'r>(models: impl IntoIterator<Item = TestModel<'r>>) {
+    models.into_iter().for_each(|model| model.unload().unwrap());
+}
+
 /// Device memory of a core.
 pub(crate) const fn device(bytes: u64, usage: Usage) -> Allocation<'static> {
     Allocation { bytes, align: 0, location: Location::Device, channel: None, usage, hint: "test" }

@@ -6,7 +6,10 @@ use std::ffi::CStr;
 use std::ptr::null;
 use std::sync::atomic::Ordering::Relaxed;
 
-use nrt_core::abi::{dma_mem_log_t, dmem_allocator_t, dmem_list_t, dmem_t, ht_node_t, ht_t, mla_t, model_t, tpb_t};
+use nrt_core::abi::{
+    dma_mem_log_t, dmem_allocator_t, dmem_list_t, dmem_t, ht_node_t, ht_t, mla_t, model_t, ndl_mem_info_t, tpb_t,
+};
+use nrt_core::driver::Driver as _;
 use nrt_tests::TestRuntime;
 
 /// Record of a device.
@@ -66,6 +69,15 @@ pub(crate) fn sizes(allocator: *const dmem_allocator_t) -> Vec<usize> {
 pub(crate) fn hint(node: *const dmem_t) -> String {
     // SAFETY: a live node; its hint is NUL-terminated.
     unsafe { CStr::from_ptr((*node).hint) }.to_str().unwrap().to_owned()
+}
+
+/// The first bytes of a node's memory on device 0.
+pub(crate) fn bytes(runtime: &TestRuntime, node: *const dmem_t, count: usize) -> Vec<u8> {
+    let mut bytes = vec![0; count];
+    // SAFETY: the handle of a live node points to the driver library's record beside it.
+    let range = unsafe { &*std::ptr::with_exposed_provenance::<ndl_mem_info_t>((*node).mem_handle as usize) };
+    runtime.driver().inner().read(0, range, 0, &mut bytes).unwrap();
+    bytes
 }
 
 /// What a group list releases.

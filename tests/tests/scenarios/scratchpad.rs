@@ -8,7 +8,7 @@ use nrt_linux::hooks::LinuxHooks;
 use nrt_tests::{TestRuntime, TestStorage, one_device, open, storage};
 
 use crate::books::{GIB, KIB, MIB, TestModel, books, finish, held, pages};
-use crate::plans::{load_arena, refused};
+use crate::plans::{load_arena, refused, unload};
 use crate::raw;
 
 /// A device with pages of `page` bytes.
@@ -89,7 +89,7 @@ fn the_arena_is_the_largest_model_not_the_sum() {
         }
     }
     assert_eq!(first.usage(0).unwrap().allocations, 0);
-    [first, second, third].map(|model| model.unload().unwrap());
+    unload([first, second, third]);
     assert_eq!(pages(&core, 0), []);
     finish(&runtime);
 }
@@ -223,6 +223,6 @@ fn growth_that_fails_half_way_leaves_the_arena_as_it_was() {
     runtime.driver().reset();
     let second = load_arena(&core, 6 * MIB).unwrap();
     assert_eq!(pages(&core, 0), [2, 2, 1, 1, 1, 1]);
-    [first, second].map(|model| model.unload().unwrap());
+    unload([first, second]);
     finish(&runtime);
 }

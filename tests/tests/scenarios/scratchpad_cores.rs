@@ -47,7 +47,7 @@ fn each_core_has_its_own_arena() {
 fn the_shared_slice_is_the_largest_need_and_sits_first_on_the_first_core() {
     let runtime = runtime(false, 2, 8);
     let core = runtime.core(3).unwrap();
-    let mut check = |needs: &[(u64, u64)], first: usize, second: usize| {
+    let check = |needs: &[(u64, u64)], first: usize, second: usize| {
         let model = load_needs(&core, needs).unwrap();
         assert_eq!((pages(&core, 0).len(), pages(&core, 1).len()), (first, second), "{needs:?}");
         model.unload().unwrap();
