@@ -14,7 +14,6 @@ pub mod json_out;
 mod quote;
 pub mod report;
 pub mod table;
-pub mod usage;
 pub mod weights;
 
 use nrt_linux::args::Args;

@@ -26,7 +26,7 @@ use nrt_core::arch::Arch;
 use crate::deployment::{MAX_MODELS, Name};
 use crate::json_out::JsonWriter;
 use crate::table::Size;
-use crate::usage::{USAGES, Usage};
+use nrt_core::Usage;
 
 /// Most errors that a report keeps; further ones are counted.
 pub const MAX_ERRORS: usize = 32;
@@ -44,7 +44,7 @@ pub struct ModelReport {
     /// Logical core.
     pub vnc: u32,
     /// Bytes it held by usage number, over its cores, device and pinned host memory together.
-    pub bytes_by_usage: [u64; USAGES],
+    pub bytes_by_usage: [u64; Usage::COUNT],
     /// Bytes of these in pinned host memory.
     pub host_bytes: u64,
     /// Requests it completed.

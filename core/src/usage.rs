@@ -115,34 +115,36 @@ impl Usage {
         self as usize
     }
 
+    /// Snake-case names as configuration files spell them, by number.
+    pub const NAMES: &'static [&'static str; Self::COUNT] = &[
+        "generic",
+        "instr_pe",
+        "instr_act",
+        "instr_pool",
+        "io",
+        "dram_spill",
+        "weight",
+        "notification",
+        "act_table",
+        "instr_dve",
+        "instr_sp",
+        "scratchpad",
+        "tensor",
+        "ucode_lib",
+        "pool_stdio",
+        "cc",
+        "scratchpad_not_shared",
+        "xt_cc",
+        "dma_ring",
+        "dma_ring_spill",
+        "dma_ring_io",
+        "dma_ring_collectives",
+    ];
+
     /// Snake-case name as configuration files spell it.
     #[must_use]
     pub const fn name(self) -> &'static str {
-        const NAMES: [&str; Usage::COUNT] = [
-            "generic",
-            "instr_pe",
-            "instr_act",
-            "instr_pool",
-            "io",
-            "dram_spill",
-            "weight",
-            "notification",
-            "act_table",
-            "instr_dve",
-            "instr_sp",
-            "scratchpad",
-            "tensor",
-            "ucode_lib",
-            "pool_stdio",
-            "cc",
-            "scratchpad_not_shared",
-            "xt_cc",
-            "dma_ring",
-            "dma_ring_spill",
-            "dma_ring_io",
-            "dma_ring_collectives",
-        ];
-        NAMES[self.number()]
+        Self::NAMES[self.number()]
     }
 
     /// The usage with this snake-case name.

@@ -1,5 +1,5 @@
 //! The arguments a program was started with.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "reads the argument strings the kernel left on the stack")]
 
 use core::ffi::{CStr, c_char};
 use core::fmt;

@@ -2,7 +2,7 @@
 //!
 //! Both calls take an address and are safe for every address: the kernel itself checks it, reads four bytes and
 //! writes nothing. So a wake may follow an unlock even when another thread has freed the lock in between.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "system calls on raw addresses")]
 
 use core::ptr;
 

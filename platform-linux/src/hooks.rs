@@ -1,5 +1,5 @@
 //! The platform services of the core on Linux.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "implements the unsafe trait of the core")]
 
 use core::fmt;
 use core::ptr::NonNull;

@@ -1,5 +1,5 @@
 //! Mappings with an owner.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "maps and unmaps memory")]
 
 use core::ffi::{CStr, c_void};
 use core::ptr::{self, NonNull};

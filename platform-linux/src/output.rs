@@ -1,5 +1,5 @@
 //! Writing to descriptors: every byte, and formatted text without allocation.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "borrows the standard descriptors")]
 
 use core::fmt;
 

@@ -1,5 +1,5 @@
 //! The process as a whole: leaving it, its standard descriptors, its resident memory.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "ends the process, opens the standard descriptors")]
 
 use core::ffi::CStr;
 

@@ -1,5 +1,5 @@
 //! The system-call instruction, for the calls that rustix does not offer in the shape needed here.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "system calls in assembly")]
 
 use core::arch::asm;
 

@@ -1,5 +1,5 @@
 //! A list of C strings as a program gets it, or as a slice.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "walks arrays of C strings")]
 
 use core::ffi::{CStr, c_char};
 use core::marker::PhantomData;

@@ -6,7 +6,7 @@ use nrt_core::arch::Arch;
 
 use super::reader::Place;
 use crate::quote::Quote;
-use crate::usage::Usage;
+use nrt_core::Usage;
 
 /// The kind of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

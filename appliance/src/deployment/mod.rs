@@ -63,9 +63,9 @@ mod reader;
 
 use nrt_core::arch::Arch;
 
-pub use crate::usage::Usage;
 pub use error::{DeploymentError, Expected, Problem};
 pub use model::{Location, Model, Name, Path, Region, Tensor, WeightSource};
+pub use nrt_core::Usage;
 pub use parse::parse_into;
 
 /// Most models in a deployment.

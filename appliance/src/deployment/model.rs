@@ -3,7 +3,7 @@
 use heapless::{String, Vec};
 
 use super::{DEFAULT_WEIGHT_CHUNK_BYTES, MAX_NAME_BYTES, MAX_PATH_BYTES, MAX_REGIONS, MAX_TENSORS};
-use crate::usage::Usage;
+use nrt_core::Usage;
 
 /// Name of a model or tensor, at most [`MAX_NAME_BYTES`] bytes.
 pub type Name = String<MAX_NAME_BYTES, u8>;
@@ -55,7 +55,7 @@ pub struct Region {
 impl Region {
     /// A region of which nothing is known yet.
     pub(super) const fn new() -> Self {
-        Self { usage: Usage::GENERIC, location: Location::Device, channel: None, align: 0, bytes: 0, channel_at: 0 }
+        Self { usage: Usage::Generic, location: Location::Device, channel: None, align: 0, bytes: 0, channel_at: 0 }
     }
 }
 

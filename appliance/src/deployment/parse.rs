@@ -7,7 +7,7 @@ use super::error::{DeploymentError, Expected, Problem};
 use super::model::{Location, Model, Name, Region, Tensor};
 use super::reader::{Keys, Place, Reader, Refused, Result};
 use super::{Deployment, MAX_BYTES, MAX_DEVICES, MAX_MODELS, MAX_TENSORS, MAX_TEXT_BYTES, MAX_THREADS, MAX_ULIBS};
-use crate::usage::Usage;
+use nrt_core::Usage;
 
 const TOP: Keys =
     Keys { names: &["arch", "models", "devices", "logical_core_size", "threads", "requests", "reload_every"], required: 2 };
@@ -240,7 +240,7 @@ fn region(reader: &mut Reader<'_, '_>) -> Result<Region> {
         match key {
             "usage" => {
                 let number = reader.choice(Usage::NAMES)? as u32;
-                region.usage = Usage::from_number(number).unwrap_or(Usage::GENERIC);
+                region.usage = Usage::from_number(number).unwrap_or(Usage::Generic);
             }
             "bytes" => region.bytes = reader.number(1, MAX_BYTES)?,
             "location" => {
@@ -261,7 +261,7 @@ fn region(reader: &mut Reader<'_, '_>) -> Result<Region> {
         }
     }
     if region.location == Location::Host {
-        if !region.usage.allowed_on_host() {
+        if region.usage.category(nrt_core::Location::Host).is_none() {
             reader.place.key = "location";
             return reader.refuse(location_at, Problem::Conflict, Expected::DeviceMemory(region.usage));
         }

@@ -1,5 +1,5 @@
 //! The memory behind the modelled devices: sparse, and not counted as this program's own.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "implements the unsafe trait of the driver model")]
 
 use core::mem;
 use core::ptr::NonNull;

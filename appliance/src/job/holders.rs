@@ -6,13 +6,12 @@
 use core::fmt::{self, Write};
 
 use heapless::Vec;
-use nrt_core::CoreUsage;
+use nrt_core::{CoreUsage, Usage};
 
 use super::server::{Loaded, Server};
 use crate::deployment::{MAX_DEVICES, MAX_MODELS};
 use crate::report::ModelReport;
 use crate::table::{self, Owner, Row};
-use crate::usage::USAGES;
 
 /// Most cores of all devices.
 const MAX_CORES: usize = MAX_DEVICES as usize * 8;
@@ -31,8 +30,8 @@ pub(super) struct Tables {
 /// Bytes of a model on one core, by usage.
 #[derive(Clone, Copy)]
 struct Held {
-    device: [u64; USAGES],
-    host: [u64; USAGES],
+    device: [u64; Usage::COUNT],
+    host: [u64; Usage::COUNT],
 }
 
 impl Tables {
@@ -59,7 +58,7 @@ impl Tables {
         let at = (self.device.len(), self.host.len());
         push(&mut self.device, owner, core.bytes);
         push(&mut self.device, Owner::Shared, core.bytes);
-        push(&mut self.host, owner, [0; USAGES]);
+        push(&mut self.host, owner, [0; Usage::COUNT]);
         let mut result = Ok(());
         server.for_each_entry(|model, _, _, loaded| {
             let Some(loaded) = loaded else { return };
@@ -72,7 +71,7 @@ impl Tables {
                     Ok(held) => {
                         push(&mut self.device, Owner::Model(&model.name), held.device);
                         each(&mut self.device, at.0 + 1, held.device, u64::saturating_sub);
-                        if held.host != [0; USAGES] {
+                        if held.host != [0; Usage::COUNT] {
                             push(&mut self.host, Owner::Model(&model.name), held.host);
                             each(&mut self.host, at.1, held.host, u64::saturating_add);
                         }
@@ -104,13 +103,13 @@ impl Tables {
     }
 }
 
-fn push(rows: &mut Rows, owner: Owner<'static>, usage: [u64; USAGES]) {
+fn push(rows: &mut Rows, owner: Owner<'static>, usage: [u64; Usage::COUNT]) {
     // There is room: MAX_ROWS counts every core and every model.
     let _ = rows.push(Row { owner, usage });
 }
 
 /// Combines a row with other bytes, usage by usage.
-fn each(rows: &mut Rows, row: usize, bytes: [u64; USAGES], combine: fn(u64, u64) -> u64) {
+fn each(rows: &mut Rows, row: usize, bytes: [u64; Usage::COUNT], combine: fn(u64, u64) -> u64) {
     if let Some(row) = rows.get_mut(row) {
         row.usage.iter_mut().zip(bytes).for_each(|(sum, bytes)| *sum = combine(*sum, bytes));
     }
@@ -118,7 +117,7 @@ fn each(rows: &mut Rows, row: usize, bytes: [u64; USAGES], combine: fn(u64, u64)
 
 /// What a model holds on one of its cores.
 fn held(server: &Server<'_>, loaded: &Loaded<'_>, relative: u32) -> nrt_core::Result<Held> {
-    let mut held = Held { device: loaded.usage(relative)?.bytes, host: [0; USAGES] };
+    let mut held = Held { device: loaded.usage(relative)?.bytes, host: [0; Usage::COUNT] };
     let host_bit = server.runtime.arch().host_memory_bit();
     loaded.for_each_variable(relative, |variable, _| {
         if let Some(usage) = variable.usage
@@ -135,7 +134,7 @@ fn held(server: &Server<'_>, loaded: &Loaded<'_>, relative: u32) -> nrt_core::Re
 pub(super) fn report(server: &Server<'_>) -> nrt_core::Result<()> {
     let mut result = Ok(());
     server.for_each_entry(|model, _, seat, loaded| {
-        let mut bytes_by_usage = [0; USAGES];
+        let mut bytes_by_usage = [0; Usage::COUNT];
         let mut host_bytes = 0;
         for relative in 0..model.subgraphs {
             match loaded.map(|loaded| held(server, loaded, relative)) {

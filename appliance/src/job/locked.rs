@@ -1,5 +1,5 @@
 //! A value behind the core's lock: waiting threads sleep, and nothing is allocated.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "shares a static between the threads behind a lock")]
 
 use core::cell::UnsafeCell;
 use core::sync::atomic::AtomicU32;

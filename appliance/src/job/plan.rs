@@ -174,7 +174,7 @@ fn regions<'a>(
     }
     add(&mut regions, plain("spill", SPILL, Usage::DramSpill, model.spill_bytes));
     for (variable, region) in (REGIONS..).zip(&model.regions) {
-        let usage = Usage::ALL[region.usage.number() as usize];
+        let usage = region.usage;
         let location = match region.location {
             deployment::Location::Device => Location::Device,
             deployment::Location::Host => Location::Host,

@@ -15,7 +15,7 @@ mod size;
 use core::fmt::{self, Write};
 
 use crate::quote::Quote;
-use crate::usage::{CLASSES, USAGES, Usage};
+use nrt_core::{Class, Usage};
 
 pub use size::Size;
 
@@ -41,11 +41,11 @@ pub struct Row<'a> {
     /// Whose bytes these are.
     pub owner: Owner<'a>,
     /// Bytes by usage number.
-    pub usage: [u64; USAGES],
+    pub usage: [u64; Usage::COUNT],
 }
 
 /// The two header lines of each class, in the order of the class numbers.
-const HEADERS: [[&str; 2]; CLASSES] = [
+const HEADERS: [[&str; 2]; Class::ALL.len()] = [
     ["model", "code"],
     ["model", "constants"],
     ["tensors", ""],
@@ -61,7 +61,7 @@ const HEADERS: [[&str; 2]; CLASSES] = [
 ];
 
 /// Columns: the total and the classes.
-const COLUMNS: usize = CLASSES + 1;
+const COLUMNS: usize = Class::ALL.len() + 1;
 
 /// Heading of the first column.
 const OWNERS: &str = "CORE / MODEL";
@@ -73,7 +73,7 @@ const OWNER_CHARACTERS: usize = 24;
 fn columns(row: &Row<'_>) -> [u64; COLUMNS] {
     let mut sums = [0u64; COLUMNS];
     for (number, bytes) in row.usage.iter().enumerate() {
-        let class = Usage::from_number(number as u32).map_or(0, Usage::class);
+        let class = Usage::from_number(number as u32).map_or(0, |usage| usage.class() as usize);
         sums[0] = sums[0].saturating_add(*bytes);
         sums[class + 1] = sums[class + 1].saturating_add(*bytes);
     }

@@ -9,7 +9,7 @@
 //! program, and a library that runs under both must use the libc's threads under the libc.
 //!
 //! Threads are not unwound: a panic in one must end the process, which is what a panic handler without std does.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "starts threads")]
 
 mod control;
 mod raw;

@@ -1,5 +1,5 @@
 //! The system call that makes a thread, and the first instructions of one.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "clones threads in assembly")]
 
 use core::arch::naked_asm;
 

@@ -1,5 +1,5 @@
 //! Threads that may borrow, because a scope waits for them.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "lends borrowed data to threads that are joined in time")]
 
 use core::marker::PhantomData;
 use core::ptr;

@@ -1,5 +1,5 @@
 //! Stacks with a guard page.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "hands stack memory to threads")]
 
 use core::cell::UnsafeCell;
 use core::fmt;

@@ -6,15 +6,15 @@ use nrt_appliance::deployment::Name;
 use nrt_appliance::json_out::JsonWriter;
 use nrt_appliance::report::{MAX_ERRORS, ModelReport, Report};
 use nrt_appliance::table::{self, Owner, Row, Size};
-use nrt_appliance::usage::Usage;
 use nrt_appliance::weights::{self, Mismatch};
+use nrt_core::Usage;
 use nrt_core::arch::Arch;
 use serde_json::{Value, json};
 
 fn usage(pairs: &[(&str, u64)]) -> [u64; 22] {
     let mut bytes = [0; 22];
     for (name, held) in pairs {
-        bytes[Usage::from_name(name).unwrap().number() as usize] = *held;
+        bytes[Usage::from_name(name).unwrap().number()] = *held;
     }
     bytes
 }

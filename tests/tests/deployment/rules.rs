@@ -341,7 +341,7 @@ fn usages_and_locations() {
     for (number, name) in names.into_iter().enumerate() {
         let device = parse(region(&format!(r#"{{ "usage": "{name}", "bytes": 1 }}"#))).unwrap();
         let found = &device.models()[0].regions[0];
-        assert_eq!((found.usage.number() as usize, found.usage.name(), found.location), (number, name, Location::Device));
+        assert_eq!((found.usage.number(), found.usage.name(), found.location), (number, name, Location::Device));
         assert_eq!(Usage::from_name(name), Usage::from_number(number as u32));
         let host = region(&format!(r#"{{ "usage": "{name}", "location": "host", "bytes": 1 }}"#));
         if matches!(name, "scratchpad" | "cc" | "scratchpad_not_shared") {
