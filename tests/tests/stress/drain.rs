@@ -81,10 +81,10 @@ fn a_removal_waits_for_the_execution() {
     let [x, z] = ["x", "z"].map(|name| core.tensor(Placement::Device, IO, name).unwrap());
     let model = load(core, 2, &Generation(1)).unwrap();
     let id = model.id();
-    let (inside, go_on) = (Barrier::new(2), channel::<()>());
+    let (inside, (go_on, wait)) = (Barrier::new(2), channel::<()>());
     std::thread::scope(|scope| {
         let (x, z, inside) = (&x, &z, &inside);
-        let wait = std::sync::Mutex::new(go_on.1);
+        let (go_on, wait) = (go_on, std::sync::Mutex::new(wait));
         scope.spawn(move || {
             let executor = Executes(|_| {
                 inside.wait();
@@ -104,7 +104,7 @@ fn a_removal_waits_for_the_execution() {
         let model = draining.cancel().unwrap();
         assert_eq!((core.resident_models(0), core.resident_models(1)), (Ok(1), Ok(1)));
         let mut draining = core.begin_unload(model.into_id()).unwrap();
-        go_on.0.send(()).unwrap();
+        go_on.send(()).unwrap();
         assert!(draining.wait(None));
     });
     assert_eq!((core.running_model(0), core.running_model(1)), (Ok(0), Ok(0)));
