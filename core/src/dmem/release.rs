@@ -117,7 +117,8 @@ impl<D: Driver, H: Hooks> System<D, H> {
         // SAFETY: by contract; neighbours are live nodes or sentinels.
         unsafe {
             let raw = node.as_ptr();
-            if !(*raw).allocator.swap(null_mut(), AcqRel).is_null() {
+            if !(*raw).allocator.load(Acquire).is_null() {
+                (*raw).allocator.store(null_mut(), Release);
                 let (prev, next) = ((*raw).prev.load(Relaxed), (*raw).next.load(Relaxed));
                 debug_assert!(!prev.is_null() && !next.is_null());
                 (*prev).next.store(next, Release);
