@@ -7,7 +7,7 @@ use std::sync::mpsc::channel;
 
 use nrt_core::{Arch, Cause, Placement, Status};
 
-use crate::rig::{Executes, Generation, IO, Watchdog, cycles, load, open};
+use crate::rig::{Executes, Generation, IO, Stops, Watchdog, cycles, load, one_more, open};
 
 /// Threads run a model by its id; a third one removes it with a deadline, and takes back what did not finish.
 fn deadlines(test: &'static str, size: u32) {
@@ -23,6 +23,7 @@ fn deadlines(test: &'static str, size: u32) {
         let (id, served, stop, x) = (&id, &served, &stop, &tensors[0]);
         for z in &tensors[1..] {
             scope.spawn(move || {
+                let _stops = Stops(stop);
                 while !stop.load(Acquire) {
                     match core.run(id.load(Acquire), &[x], &[z], None, &Executes(|_| Ok(()))) {
                         Ok(()) => served.fetch_add(1, AcqRel),
@@ -34,11 +35,9 @@ fn deadlines(test: &'static str, size: u32) {
                 }
             });
         }
+        let _stops = Stops(stop);
         for cycle in 0..cycles(1000) {
-            let before = served.load(Acquire);
-            while served.load(Acquire) == before {
-                std::thread::yield_now();
-            }
+            one_more(served, stop);
             match model.unload_within(cycle % 3 * 20_000).unwrap() {
                 Some(draining) => {
                     assert_eq!(draining.id(), id.load(Acquire));
@@ -53,7 +52,6 @@ fn deadlines(test: &'static str, size: u32) {
                 }
             }
         }
-        stop.store(true, Release);
         model
     });
     println!("logical core size {size}: {removed} removed, {cancelled} taken back, {} served", served.into_inner());
@@ -81,10 +79,10 @@ fn a_removal_waits_for_the_execution() {
     let [x, z] = ["x", "z"].map(|name| core.tensor(Placement::Device, IO, name).unwrap());
     let model = load(core, 2, &Generation(1)).unwrap();
     let id = model.id();
-    let (inside, go_on) = (Barrier::new(2), channel::<()>());
+    let (inside, (go_on, wait)) = (Barrier::new(2), channel::<()>());
     std::thread::scope(|scope| {
         let (x, z, inside) = (&x, &z, &inside);
-        let wait = std::sync::Mutex::new(go_on.1);
+        let (go_on, wait) = (go_on, std::sync::Mutex::new(wait));
         scope.spawn(move || {
             let executor = Executes(|_| {
                 inside.wait();
@@ -104,7 +102,7 @@ fn a_removal_waits_for_the_execution() {
         let model = draining.cancel().unwrap();
         assert_eq!((core.resident_models(0), core.resident_models(1)), (Ok(1), Ok(1)));
         let mut draining = core.begin_unload(model.into_id()).unwrap();
-        go_on.0.send(()).unwrap();
+        go_on.send(()).unwrap();
         assert!(draining.wait(None));
     });
     assert_eq!((core.running_model(0), core.running_model(1)), (Ok(0), Ok(0)));

@@ -18,10 +18,12 @@ fn dropped_while_a_close_waits() {
     let (nodes, live) = (runtime.live_nodes(), driver.inner().live(0));
     let request =
         Allocation { bytes: 10, align: 0, location: Location::Device, channel: None, usage: Usage::Generic, hint: "dropped" };
-    let (inside, go_on) = (Barrier::new(2), channel::<()>());
-    let wait = std::sync::Mutex::new(go_on.1);
+    let (inside, (go_on, wait)) = (Barrier::new(2), channel::<()>());
+    let wait = std::sync::Mutex::new(wait);
     std::thread::scope(|scope| {
         let (runtime, busy, x, z, inside, wait) = (&runtime, &busy, &x, &z, &inside, &wait);
+        // Goes with this closure: when a check fails the execution ends too.
+        let go_on = go_on;
         scope.spawn(move || {
             let executor = Executes(|_| {
                 inside.wait();
@@ -45,12 +47,13 @@ fn dropped_while_a_close_waits() {
             dropped += u32::from(in_time && runtime.core(0).is_err());
             let error = closer.join().unwrap().unwrap_err();
             assert_eq!(error.status, Status::ExecNcBusy);
-            assert_eq!(error.cause, Cause::Busy { operations: 1, models: 1 });
+            // The execution, and perhaps a handle that is given back at the deadline.
+            assert!(matches!(error.cause, Cause::Busy { operations: 1..=2, models: 1 }), "{error}");
             assert_eq!(runtime.live_nodes(), nodes, "a dropped handle left its memory behind");
             assert_eq!(driver.inner().live(0), live);
             assert_eq!(other.resident_models(0), Ok(0));
         }
-        go_on.0.send(()).unwrap();
+        go_on.send(()).unwrap();
     });
     drop((x, z, busy));
     assert!(runtime.close(Some(0)).unwrap().is_clean());

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use nrt_core::{Arch, Placement, Status};
 
-use crate::rig::{Executes, Generation, IO, TestModel, TestTensor, WEIGHT, Watchdog, cycles, load, open};
+use crate::rig::{Executes, Generation, IO, Stops, TestModel, TestTensor, WEIGHT, Watchdog, cycles, load, one_more, open};
 
 struct Current<'r> {
     model: TestModel<'r>,
@@ -45,6 +45,7 @@ fn worker(
     z: &TestTensor<'_>,
     tally: &Tally,
 ) {
+    let _stops = Stops(stop);
     let mut back = [0; IO as usize];
     while !stop.load(Acquire) {
         let now = current.lock().unwrap().clone();
@@ -87,11 +88,9 @@ fn reload(test: &'static str, size: u32) {
         for z in &tensors[1..] {
             scope.spawn(|| worker(&current, &stop, size, &tensors[0], z, &tally));
         }
+        let _stops = Stops(&stop);
         for cycle in 0..cycles {
-            let served = tally.served.load(Acquire);
-            while tally.served.load(Acquire) == served {
-                std::thread::yield_now();
-            }
+            one_more(&tally.served, &stop);
             let id = current.lock().unwrap().model.id();
             core.unload(id).unwrap();
             // Nothing of the model is left once the unload is over, whoever still has its handle.
@@ -103,7 +102,6 @@ fn reload(test: &'static str, size: u32) {
             let next = Current { model: load(core, size, &Generation(generation)).unwrap(), generation };
             *current.lock().unwrap() = Arc::new(next);
         }
-        stop.store(true, std::sync::atomic::Ordering::Release);
     });
     println!(
         "logical core size {size}: {cycles} reloads, {} served, {} missed, {} read",

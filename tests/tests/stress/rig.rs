@@ -1,5 +1,7 @@
 //! What the stress tests share.
 
+use std::sync::atomic::Ordering::{Acquire, Release};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
@@ -40,6 +42,24 @@ impl Watchdog {
             }
         });
         Self(alive)
+    }
+}
+
+/// Sets the flag when it is dropped: whoever panics stops the others.
+pub(crate) struct Stops<'a>(pub(crate) &'a AtomicBool);
+
+impl Drop for Stops<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Release);
+    }
+}
+
+/// Waits until the counter moves on.
+pub(crate) fn one_more(served: &AtomicU64, stop: &AtomicBool) {
+    let before = served.load(Acquire);
+    while served.load(Acquire) == before {
+        assert!(!stop.load(Acquire), "a thread failed");
+        std::thread::yield_now();
     }
 }
 
