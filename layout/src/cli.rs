@@ -47,6 +47,9 @@ enum Task {
         #[arg(long, value_name = "FILE")]
         table: Option<PathBuf>,
     },
+    /// Say why a documented number is what it is: confidence, source, witnesses, errata.
+    #[command(after_help = crate::explain::EXAMPLES)]
+    Explain(crate::explain::Request),
     /// Print the implemented structs as a C header made of the documented table.
     Header {
         /// Documented table to use instead of the built-in layout.csv.
@@ -84,6 +87,7 @@ fn execute(task: Task) -> Result<ExitCode, Unreadable> {
             print(&report, json)?;
             Ok(ExitCode::from(u8::from(!report.is_clean())))
         }
+        Task::Explain(request) => finish(crate::explain::run(&request)?),
         Task::Header { table } => {
             let table = read_table(table)?;
             let names = crate::routes::reflection::names();
@@ -104,6 +108,12 @@ fn read_table(path: Option<PathBuf>) -> Result<Table, Unreadable> {
 
 fn print(report: &Report, json: bool) -> Result<(), Unreadable> {
     report.print(json).map_err(|error| Unreadable::new("standard output", error.to_string(), "room to write"))
+}
+
+/// Prints what a task found and exits with its code.
+fn finish((text, code): (String, u8)) -> Result<ExitCode, Unreadable> {
+    write(&text)?;
+    Ok(ExitCode::from(code))
 }
 
 fn write(text: &str) -> Result<(), Unreadable> {

@@ -22,6 +22,7 @@
 //! | `enums.csv` | every documented enumerator |
 //! | `tables.csv` | the three byte tables indexed by usage, as published and corrected |
 //! | `spans.csv` | spans whose size no C type explains |
+//! | `errata.csv` | contradictions between the sources, and what was made of them |
 //! | `evidence.csv` | constants seen in instructions, and what they are made of |
 //! | `required.txt` | the structs an implementation must have; others are counted as not yet implemented |
 #![deny(missing_docs)]
@@ -30,6 +31,7 @@ pub mod cli;
 pub mod compare;
 pub mod dwarf;
 pub mod error;
+pub mod explain;
 pub mod expression;
 pub mod found;
 pub mod header;
