@@ -47,6 +47,9 @@ enum Task {
         #[arg(long, value_name = "FILE")]
         table: Option<PathBuf>,
     },
+    /// Write definitions in a language, or the table itself, from the documented table or from a file.
+    #[command(after_help = crate::emit::EXAMPLES)]
+    Emit(crate::emit::Request),
     /// Say why a documented number is what it is: confidence, source, witnesses, errata.
     #[command(after_help = crate::explain::EXAMPLES)]
     Explain(crate::explain::Request),
@@ -87,6 +90,7 @@ fn execute(task: Task) -> Result<ExitCode, Unreadable> {
             print(&report, json)?;
             Ok(ExitCode::from(u8::from(!report.is_clean())))
         }
+        Task::Emit(request) => finish(crate::emit::run(&request)?),
         Task::Explain(request) => finish(crate::explain::run(&request)?),
         Task::Header { table } => {
             let table = read_table(table)?;

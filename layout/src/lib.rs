@@ -30,10 +30,12 @@
 pub mod cli;
 pub mod compare;
 pub mod dwarf;
+pub mod emit;
 pub mod error;
 pub mod explain;
 pub mod expression;
 pub mod found;
+pub mod gdb;
 pub mod header;
 mod keep;
 pub mod report;

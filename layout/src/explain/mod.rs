@@ -94,7 +94,7 @@ pub fn run(request: &Request) -> Result<(String, u8), Unreadable> {
 }
 
 /// A table and its text.
-fn read(path: Option<&std::path::Path>) -> Result<(Table, String), Unreadable> {
+pub(crate) fn read(path: Option<&std::path::Path>) -> Result<(Table, String), Unreadable> {
     let Some(path) = path else { return Ok((Table::built_in()?, include_str!("../../tables/layout.csv").into())) };
     let place = path.display().to_string();
     let text = std::fs::read_to_string(path)
