@@ -69,9 +69,11 @@ pub struct Request {
 /// # Errors
 /// A table or file that cannot be read, an output that cannot be written.
 pub fn run(request: &Request) -> Result<(String, u8), Unreadable> {
+    // The script needs what it walks, whatever is asked for.
+    let types = if request.format == Format::Gdb { &[] } else { request.types.as_slice() };
     let (mut names, shapes) = match &request.elf {
-        Some(path) => from_file(path, &request.types)?,
-        None => from_documents(request.table.as_deref(), &request.types)?,
+        Some(path) => from_file(path, types)?,
+        None => from_documents(request.table.as_deref(), types)?,
     };
     if let Some(missing) = request.types.iter().find(|name| !known(&shapes, name)) {
         eprintln!("nrt-layout: {missing} is not in {}", shapes.origin);
