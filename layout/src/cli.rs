@@ -47,6 +47,7 @@ enum Task {
         #[arg(long, value_name = "FILE")]
         table: Option<PathBuf>,
     },
+    Show(crate::show::Show),
     /// Print the implemented structs as a C header made of the documented table.
     Header {
         /// Documented table to use instead of the built-in layout.csv.
@@ -71,7 +72,7 @@ pub fn run() -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             eprintln!("nrt-layout: {error}");
-            ExitCode::from(3)
+            ExitCode::from(if error.usage { 2 } else { 3 })
         }
     }
 }
@@ -84,11 +85,12 @@ fn execute(task: Task) -> Result<ExitCode, Unreadable> {
             print(&report, json)?;
             Ok(ExitCode::from(u8::from(!report.is_clean())))
         }
+        Task::Show(show) => show.run(),
         Task::Header { table } => {
             let table = read_table(table)?;
             let names = crate::routes::reflection::names();
             let text = header(&table, names.iter().copied().filter(|name| table.structure(name).is_some()))?;
-            write(&text)?;
+            crate::output::write(&text)?;
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -104,14 +106,4 @@ fn read_table(path: Option<PathBuf>) -> Result<Table, Unreadable> {
 
 fn print(report: &Report, json: bool) -> Result<(), Unreadable> {
     report.print(json).map_err(|error| Unreadable::new("standard output", error.to_string(), "room to write"))
-}
-
-fn write(text: &str) -> Result<(), Unreadable> {
-    use std::io::Write as _;
-    match std::io::stdout().lock().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Unreadable::new("standard output", error.to_string(), "room to write"))
-        }
-        _ => Ok(()),
-    }
 }
