@@ -29,6 +29,7 @@
 
 pub mod cli;
 pub mod compare;
+pub mod draw;
 pub mod dwarf;
 pub mod emit;
 pub mod error;
@@ -38,6 +39,11 @@ pub mod found;
 pub mod gdb;
 pub mod header;
 mod keep;
+pub mod kind;
+pub mod output;
 pub mod report;
 pub mod routes;
+pub mod show;
+pub mod source;
 pub mod table;
+pub mod types;

@@ -106,6 +106,73 @@ fn one_type_brings_what_it_embeds_and_no_more() {
     assert_eq!((&lock["name"], &lock["offset"], &lock["type"]), (&"lock".into(), &16.into(), &"pthread_mutex_t".into()));
 }
 
+/// A table made of a binary holds for it, and is noticed when it does not.
+#[test]
+fn a_table_of_our_own_artifact_holds_for_it() {
+    let directory = directory();
+    let own = env!("CARGO_BIN_EXE_nrt-layout");
+    let emitted = emit(&["csv", "--elf", own]);
+    let table = write(directory.path(), "own.csv", emitted.as_bytes());
+    let path = table.to_str().expect("UTF-8");
+    let checked = layout(&["check", own, "--table", path]);
+    assert_eq!(code(&checked), 0, "{}", text(&checked.stdout));
+    let rows = emitted.lines().filter(|line| line.starts_with("dmem_t,192,64,hint,136,8,ptr,1,char")).count();
+    assert_eq!(rows, 1, "{emitted}");
+    let shifted = emitted.replace("dmem_t,192,64,hint,136,", "dmem_t,192,64,hint,144,");
+    let table = write(directory.path(), "shifted.csv", shifted.as_bytes());
+    assert_eq!(code(&layout(&["check", own, "--table", table.to_str().expect("UTF-8")])), 1);
+}
+
+#[test]
+fn definitions_of_a_file_compile() {
+    let directory = directory();
+    let own = env!("CARGO_BIN_EXE_nrt-layout");
+    write(directory.path(), "layout.h", emit(&["c", "--elf", own]).as_bytes());
+    for (compiler, name) in [(C11, "main.c"), (CPP17, "main.cc")] {
+        let built = compiles(directory.path(), &compiler, name, MAIN);
+        assert!(built.status.success(), "{compiler:?}: {}", text(&built.stderr));
+    }
+    write(directory.path(), "layout.rs", emit(&["rust", "--elf", own]).as_bytes());
+    let built = compiles(directory.path(), &["rustc", "--edition=2024"], "main.rs", MODULE);
+    assert!(built.status.success(), "{}", text(&built.stderr));
+    // And what a C compiler made: a typedef without a tag, an anonymous union, bit-fields, a packed struct, a flexible array.
+    let source = "
+        #include <stdint.h>
+        typedef struct { uint8_t kind; union { uint64_t number; struct { uint32_t low, high; } half; }; } value_t;
+        struct flags { unsigned ready : 1, level : 3; uint16_t rest; float scale; void (*call)(int); };
+        struct __attribute__((packed)) tight { uint8_t first; uint64_t second; value_t *links[2][3]; };
+        struct tail { struct flags flags; value_t values[2]; struct tight tight; char text[]; } *tail;
+        value_t value; struct tail *use(void) { return tail; }
+        int main(void) { return 0; }
+    ";
+    let program = common::compile(directory.path(), source, &["-g", "-fno-eliminate-unused-debug-types"]);
+    let program = program.to_str().expect("UTF-8");
+    write(directory.path(), "layout.h", emit(&["c", "--elf", program, "tail", "value_t"]).as_bytes());
+    for (compiler, name) in [(C11, "main.c"), (CPP17, "main.cc")] {
+        let built = compiles(directory.path(), &compiler, name, MAIN);
+        assert!(built.status.success(), "{compiler:?}: {}", text(&built.stderr));
+    }
+    write(directory.path(), "layout.rs", emit(&["rust", "--elf", program, "tail", "value_t"]).as_bytes());
+    let built = compiles(
+        directory.path(),
+        &["rustc", "--edition=2024"],
+        "main.rs",
+        "#[allow(non_camel_case_types, dead_code)]\nmod layout;\nfn main() {}\n",
+    );
+    assert!(built.status.success(), "{}", text(&built.stderr));
+    let table = emit(&["csv", "--elf", program, "tail", "value_t"]);
+    assert!(table.contains("value_t,16,8,anon_8.number,8,8,union:u64,1,"), "{table}");
+    assert_eq!(
+        code(&layout(&[
+            "check",
+            program,
+            "--table",
+            write(directory.path(), "t.csv", table.as_bytes()).to_str().expect("UTF-8")
+        ])),
+        0
+    );
+}
+
 #[test]
 fn faults_have_their_codes() {
     assert_eq!(code(&layout(&["emit", "c", "no_such_struct"])), 2);

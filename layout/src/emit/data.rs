@@ -68,6 +68,8 @@ fn flatten(member: &Member, path: &str, base: u64, union: bool, rows: &mut Vec<V
         return;
     }
     let (ctype, element) = match &member.kind {
+        // The table has no word for these.
+        Kind::Scalar(name) if matches!(name.as_str(), "f32" | "f64") => ("opaque", name.as_str()),
         Kind::Scalar(name) | Kind::Library(name) => (name.as_str(), member.remark.as_str()),
         Kind::Enum(name) => ("enum", name.as_str()),
         Kind::Pointer(target) => ("ptr", target.as_str()),

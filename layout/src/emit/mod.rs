@@ -2,6 +2,7 @@
 
 pub mod c;
 pub mod data;
+pub mod from_file;
 pub mod from_table;
 pub mod rust;
 pub mod shape;
@@ -50,7 +51,7 @@ pub enum Format {
 pub struct Request {
     /// Form of the output.
     format: Format,
-    /// Structs and enumerations by their C names; without any, all there are.
+    /// Structs and enumerations by their C names; without any, all that the documented table has.
     #[arg(value_name = "TYPE")]
     types: Vec<String>,
     /// Read the layouts from the debug information of this file instead of the documented table.
@@ -123,7 +124,17 @@ pub fn from_documents(path: Option<&Path>, types: &[String]) -> Result<(Vec<Stri
     Ok((names, shapes))
 }
 
-/// Names asked for, or all of them, and their definitions, from the debug information of a file.
-fn from_file(path: &Path, _types: &[String]) -> Result<(Vec<String>, Shapes), Unreadable> {
-    Err(Unreadable::new(path.display().to_string(), "files are not read yet", "a documented table"))
+/// Names asked for, or else all that the documented table has, and their definitions, from the debug information of a file.
+///
+/// # Errors
+/// A file that cannot be read or has no debug information.
+pub fn from_file(path: &Path, types: &[String]) -> Result<(Vec<String>, Shapes), Unreadable> {
+    let table = Table::built_in()?;
+    let all = || {
+        let structs = table.structs.iter().map(|documented| documented.name.clone());
+        structs.chain(table.enums.iter().map(|documented| documented.name.clone())).collect()
+    };
+    let names = if types.is_empty() { all() } else { types.to_vec() };
+    let shapes = from_file::shapes(path, &table, &names)?;
+    Ok((names, shapes))
 }

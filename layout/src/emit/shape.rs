@@ -98,6 +98,8 @@ impl Shapes {
     #[must_use]
     pub fn natural(&self, kind: &Kind) -> u64 {
         match kind {
+            Kind::Scalar(name) if name == "f32" => 4,
+            Kind::Scalar(name) if name == "f64" => 8,
             Kind::Scalar(name) => crate::table::scalar_size(name).unwrap_or(1),
             Kind::Enum(_) => 4,
             Kind::Pointer(_) | Kind::Function | Kind::Library(_) => 8,
