@@ -173,6 +173,57 @@ fn definitions_of_a_file_compile() {
     );
 }
 
+/// The versions in the schemas are those in the outputs, and every key of the outputs is in its schema.
+#[test]
+fn outputs_follow_their_schemas() {
+    let schemas = [include_str!("../schema/emit.schema.json"), include_str!("../schema/explain.schema.json")];
+    let outputs = [emit(&["json", "mem_ref_t"]), text(&layout(&["explain", "dmem_t", "dmem_t.ref_count", "--json"]).stdout)];
+    for (schema, output) in schemas.iter().zip(&outputs) {
+        let schema: Value = serde_json::from_str(schema).expect("JSON");
+        let output: Value = serde_json::from_str(output).expect("JSON");
+        assert_eq!(schema["$id"], output["schema"]);
+        follows(&schema, &schema, &output);
+    }
+}
+
+/// Checks the words of JSON Schema that ours use.
+fn follows(root: &Value, schema: &Value, value: &Value) {
+    let schema = match schema["$ref"].as_str() {
+        Some(target) => &root["$defs"][target.trim_start_matches("#/$defs/")],
+        None => schema,
+    };
+    let is = |name: &str| match name {
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "integer" => value.is_i64() || value.is_u64(),
+        "boolean" => value.is_boolean(),
+        _ => value.is_null(),
+    };
+    let known = match &schema["type"] {
+        Value::String(name) => is(name),
+        Value::Array(names) => names.iter().filter_map(Value::as_str).any(is),
+        _ => true,
+    };
+    assert!(known, "{value} is no {}", schema["type"]);
+    if let Some(options) = schema["enum"].as_array() {
+        assert!(options.contains(value), "{value}");
+    }
+    assert!(schema["const"].is_null() || schema["const"] == *value, "{value}");
+    for item in value.as_array().into_iter().flatten() {
+        follows(root, &schema["items"], item);
+    }
+    let Some(object) = value.as_object() else { return };
+    for name in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        assert!(object.contains_key(name), "{name} is missing in {value}");
+    }
+    for (name, part) in object {
+        let described = &schema["properties"][name];
+        assert!(!described.is_null(), "{name} is not in the schema");
+        follows(root, described, part);
+    }
+}
+
 #[test]
 fn faults_have_their_codes() {
     assert_eq!(code(&layout(&["emit", "c", "no_such_struct"])), 2);

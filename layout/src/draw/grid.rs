@@ -58,6 +58,7 @@ pub fn runs(record: &Record) -> Vec<Run> {
     for (index, member) in record.members.iter().enumerate() {
         if member.offset > end {
             runs.push(gap(end, member.offset));
+            end = member.offset;
         }
         let start = member.offset.max(end);
         let stop = member.offset + member.size;

@@ -51,14 +51,14 @@ pub fn panel(shapes: &Shapes, record: &Record, title: &str, known: &[String]) ->
     let held: u64 = if record.union { record.size } else { record.members.iter().map(|member| member.size).sum() };
     let lines = record.size.div_ceil(LINE);
     let holes = runs(record).iter().filter(|run| run.member.is_none() && !record.union).count();
-    let facts = format!(
-        "{} bytes, alignment {}, {lines} cache line{}; {} bytes in {holes} hole{} or without a name",
-        record.size,
-        shapes.alignment(record),
-        if lines == 1 { "" } else { "s" },
-        record.size.saturating_sub(held),
-        if holes == 1 { "" } else { "s" },
-    );
+    let empty = record.size.saturating_sub(held);
+    let waste = match holes {
+        0 => "no holes".into(),
+        1 => format!("{empty} B in 1 hole"),
+        _ => format!("{empty} B in {holes} holes"),
+    };
+    let plural = if lines == 1 { "" } else { "s" };
+    let facts = format!("{} B, align {}, {lines} cache line{plural}, {waste}", record.size, shapes.alignment(record));
     let svg = format!(
         "<g class=\"fold\" data-panel=\"{id}\"><text class=\"title\" x=\"8\" y=\"22\">{word} {}</text></g>\
          <text class=\"note\" x=\"{LIST}\" y=\"22\">{facts}</text>\n<g class=\"body\">\n{}{body}</g>\n",

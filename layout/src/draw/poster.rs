@@ -17,7 +17,7 @@ pub const COLUMNS: [&[&str]; 6] = [
     &["dmem_t", "physical_core_t", "virtual_core_t", "mem_ref_t"],
 ];
 
-const WIDTH: u64 = 330;
+const WIDTH: u64 = 360;
 const GAP: u64 = 110;
 const STEP: u64 = 17;
 const TOP: u64 = 70;

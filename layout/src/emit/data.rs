@@ -88,7 +88,7 @@ fn row(path: &str, offset: u64, member: &Member, ctype: &str, count: u64, elemen
     cells.map(String::from).to_vec()
 }
 
-/// The definitions as one object; see `schema/emit.json`.
+/// The definitions as one object; see `schema/emit.schema.json`.
 #[must_use]
 pub fn object(shapes: &Shapes) -> Value {
     let enums = shapes.enums.iter().map(|one| {

@@ -23,7 +23,7 @@ Examples:
   cargo layout emit rust neuron_ioctl_mem_alloc_v2_mem_type64 -o ioctl.rs
   cargo layout emit csv --elf libnrt.so > new.csv   a table for another version of the library
   cargo layout check libnrt.so --table new.csv      ... which a later file can be compared with
-  cargo layout emit json dmem_t                     one JSON object (schema/emit.json)
+  cargo layout emit json dmem_t                     one JSON object (schema/emit.schema.json)
   cargo layout emit gdb -o nrt.py                   commands for gdb: source nrt.py, then nrt tree
 
 Exit codes:

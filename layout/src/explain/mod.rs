@@ -23,7 +23,7 @@ pub const EXAMPLES: &str = "\
 Examples:
   cargo layout explain dmem_t                    size, alignment, and what confirms them
   cargo layout explain dmem_t.ref_count          one field, with the erratum on it
-  cargo layout explain mla_t.device --json       one JSON object (schema/explain.json)
+  cargo layout explain mla_t.device --json       one JSON object (schema/explain.schema.json)
   cargo layout explain --table my.csv some_t     what another table claims
 
 Exit codes:
@@ -180,7 +180,7 @@ fn suggestion(table: &Table, name: &str) -> String {
 }
 
 impl Explanation {
-    /// The explanation as one object; see `schema/explain.json`.
+    /// The explanation as one object; see `schema/explain.schema.json`.
     #[must_use]
     pub fn json(&self) -> Value {
         let witness = |one: &Testimony| json!({ "kind": one.kind, "agrees": one.agrees, "text": one.text });
