@@ -47,6 +47,16 @@ enum Task {
         #[arg(long, value_name = "FILE")]
         table: Option<PathBuf>,
     },
+    /// Draw layouts, or the context tree, as SVG.
+    #[command(after_help = crate::draw::EXAMPLES)]
+    Draw(crate::draw::Request),
+    /// Write definitions in a language, or the table itself, from the documented table or from a file.
+    #[command(after_help = crate::emit::EXAMPLES)]
+    Emit(crate::emit::Request),
+    /// Say why a documented number is what it is: confidence, source, witnesses, errata.
+    #[command(after_help = crate::explain::EXAMPLES)]
+    Explain(crate::explain::Request),
+    Show(crate::show::Show),
     /// Print the implemented structs as a C header made of the documented table.
     Header {
         /// Documented table to use instead of the built-in layout.csv.
@@ -71,7 +81,7 @@ pub fn run() -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             eprintln!("nrt-layout: {error}");
-            ExitCode::from(3)
+            ExitCode::from(if error.usage { 2 } else { 3 })
         }
     }
 }
@@ -84,11 +94,15 @@ fn execute(task: Task) -> Result<ExitCode, Unreadable> {
             print(&report, json)?;
             Ok(ExitCode::from(u8::from(!report.is_clean())))
         }
+        Task::Draw(request) => finish(crate::draw::run(&request)?),
+        Task::Emit(request) => finish(crate::emit::run(&request)?),
+        Task::Explain(request) => finish(crate::explain::run(&request)?),
+        Task::Show(show) => show.run(),
         Task::Header { table } => {
             let table = read_table(table)?;
             let names = crate::routes::reflection::names();
             let text = header(&table, names.iter().copied().filter(|name| table.structure(name).is_some()))?;
-            write(&text)?;
+            crate::output::write(&text)?;
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -106,12 +120,8 @@ fn print(report: &Report, json: bool) -> Result<(), Unreadable> {
     report.print(json).map_err(|error| Unreadable::new("standard output", error.to_string(), "room to write"))
 }
 
-fn write(text: &str) -> Result<(), Unreadable> {
-    use std::io::Write as _;
-    match std::io::stdout().lock().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Unreadable::new("standard output", error.to_string(), "room to write"))
-        }
-        _ => Ok(()),
-    }
+/// Prints what a task found and exits with its code.
+fn finish((text, code): (String, u8)) -> Result<ExitCode, Unreadable> {
+    crate::output::write(&text)?;
+    Ok(ExitCode::from(code))
 }

@@ -11,12 +11,19 @@ pub struct Unreadable {
     pub fault: String,
     /// What was expected.
     pub expected: String,
+    /// Whether the fault is in how the program was called.
+    pub usage: bool,
 }
 
 impl Unreadable {
     /// Builds the error from its three parts.
     pub fn new(place: impl Into<String>, fault: impl Into<String>, expected: impl Into<String>) -> Self {
-        Self { place: place.into(), fault: fault.into(), expected: expected.into() }
+        Self { place: place.into(), fault: fault.into(), expected: expected.into(), usage: false }
+    }
+
+    /// Builds an error of usage from the same parts.
+    pub fn usage(place: impl Into<String>, fault: impl Into<String>, expected: impl Into<String>) -> Self {
+        Self { usage: true, ..Self::new(place, fault, expected) }
     }
 }
 

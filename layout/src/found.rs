@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::kind::FieldKind;
+
 /// All structs and enumerations one route found.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
@@ -31,6 +33,8 @@ pub struct FoundField {
     pub size: Option<u64>,
     /// Elements, where the route tells them: 1 for a field that is no array.
     pub count: Option<u64>,
+    /// Kind of the field, or of its elements, where the route tells it.
+    pub kind: Option<FieldKind>,
 }
 
 /// One definition of an enumeration.

@@ -22,18 +22,28 @@
 //! | `enums.csv` | every documented enumerator |
 //! | `tables.csv` | the three byte tables indexed by usage, as published and corrected |
 //! | `spans.csv` | spans whose size no C type explains |
+//! | `errata.csv` | contradictions between the sources, and what was made of them |
 //! | `evidence.csv` | constants seen in instructions, and what they are made of |
 //! | `required.txt` | the structs an implementation must have; others are counted as not yet implemented |
 #![deny(missing_docs)]
 
 pub mod cli;
 pub mod compare;
+pub mod draw;
 pub mod dwarf;
+pub mod emit;
 pub mod error;
+pub mod explain;
 pub mod expression;
 pub mod found;
+pub mod gdb;
 pub mod header;
 mod keep;
+pub mod kind;
+pub mod output;
 pub mod report;
 pub mod routes;
+pub mod show;
+pub mod source;
 pub mod table;
+pub mod types;

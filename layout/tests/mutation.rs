@@ -64,8 +64,8 @@ fn every_shifted_offset_is_caught_on_each_route() {
         required += usize::from(table.required.contains(&documented.name));
         Some(field.path.clone())
     });
-    assert_eq!(required, 339, "the required structs have 339 fields");
-    println!("{mutations} offsets x 3 routes = {} caught ({required} of them in the 48 required structs)", mutations * 3);
+    assert_eq!((mutations, required), (931, 931), "94 host structs have 559 fields, 93 of the driver 372");
+    println!("{mutations} offsets x 3 routes = {} caught", mutations * 3);
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn every_changed_size_of_a_field_is_caught_on_each_route() {
         Some(field.path.clone())
     });
     println!("{mutations} sizes x 3 routes = {} caught", mutations * 3);
-    assert!(mutations > 339);
+    assert!(mutations > 900);
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn every_changed_size_and_alignment_of_a_struct_is_caught_on_each_route() {
         Some(String::new())
     });
     println!("{sizes} struct sizes and {alignments} alignments x 3 routes = {} caught", (sizes + alignments) * 3);
-    assert!(sizes >= 48 && alignments >= 48);
+    assert!(sizes >= 200 && alignments >= 190);
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn every_changed_count_is_caught_on_each_route() {
         Some(field.path.clone())
     });
     println!("{mutations} counts x 3 routes = {} caught", mutations * 3);
-    assert!(mutations > 300);
+    assert!(mutations > 900);
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn a_dropped_field_is_extra_and_an_invented_one_is_missing() {
         documented.fields.push(field);
         Some("invented".into())
     });
-    assert!(dropped > 40 && invented > 40);
+    assert!(dropped > 180 && invented > 180);
 }
 
 /// Applies `change` to each implemented struct at once; both routes that look at the implementation must notice each.

@@ -61,11 +61,15 @@ pub trait ReflectEnum {
     const INFO: reflect::EnumInfo;
 }
 
+mod config;
 mod context;
 mod core_handles;
+mod descriptor_count;
 mod dmem;
+pub mod driver;
 mod enums;
 mod exec_queue;
+mod execution;
 mod feature_map;
 mod hash_table;
 mod ledger;
@@ -74,18 +78,26 @@ mod mem_ref;
 mod members;
 mod model;
 mod ndl;
+mod ndl_setup;
+mod notification;
 mod pthread;
+mod public;
+mod registry;
 mod scratchpad;
 mod stdio;
 mod tensor;
 mod ulib;
+mod ulib_source;
 mod usage_tables;
 
+pub use config::*;
 pub use context::*;
 pub use core_handles::*;
+pub use descriptor_count::*;
 pub use dmem::*;
 pub use enums::*;
 pub use exec_queue::*;
+pub use execution::*;
 pub use feature_map::*;
 pub use hash_table::*;
 pub use ledger::*;
@@ -94,11 +106,16 @@ pub use mem_ref::*;
 pub use members::*;
 pub use model::*;
 pub use ndl::*;
+pub use ndl_setup::*;
+pub use notification::*;
 pub use pthread::*;
+pub use public::*;
+pub use registry::*;
 pub use scratchpad::*;
 pub use stdio::*;
 pub use tensor::*;
 pub use ulib::*;
+pub use ulib_source::*;
 pub use usage_tables::*;
 
 #[cfg(test)]

@@ -22,4 +22,11 @@ abi_struct! {
         /// Used by the C library only.
         @4 pub spare_4_rest: [u32; 11],
     }
+
+    /// A lock that readers share. Its words are the C library's own.
+    #[repr(C, align(8))]
+    pub struct pthread_rwlock_t: size 56, align 8 {
+        /// Used by the C library only.
+        @0 pub spare_0_rest: [u32; 14],
+    }
 }

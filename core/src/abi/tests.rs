@@ -66,6 +66,32 @@ fn all_documented_structs_and_fields_are_there() {
 }
 
 #[test]
+fn everything_documented_is_there() {
+    let named = |info: &reflect::StructInfo| info.fields.iter().filter(|field| !field.is_unnamed()).count();
+    let driver = |info: &&reflect::StructInfo| {
+        let shared = ["nds_header", "neuron_app_info", "neuron_uuid", "neuron_dma_eng_state", "neuron_dma_queue_state"];
+        info.name.starts_with("neuron_ioctl_") || shared.contains(&info.name)
+    };
+    assert_eq!(STRUCTS.len(), 215);
+    assert_eq!(STRUCTS.iter().filter(|info| named(info) > 0).count(), 94 + 93);
+    assert_eq!(STRUCTS.iter().map(named).sum::<usize>(), 559 + 372);
+    assert_eq!(STRUCTS.iter().filter(driver).count(), 93);
+    assert_eq!(STRUCTS.iter().filter(driver).map(named).sum::<usize>(), 372);
+}
+
+/// Zero bytes are a value of every struct. The compiler evaluates this, and refuses a type for which they are none.
+macro_rules! zeroed {
+    ($($ty:path,)*) => {$(
+        const _: () = {
+            // SAFETY: the claim under test: no field is a reference, a bare function pointer or an enumeration without 0.
+            let value: $ty = unsafe { core::mem::zeroed() };
+            core::mem::forget(value);
+        };
+    )*};
+}
+for_each_abi_struct!(zeroed);
+
+#[test]
 fn fields_tile_their_struct() {
     for info in STRUCTS {
         let mut end = 0;

@@ -1,20 +1,37 @@
 //! Route 2: the debug information of a compiled artifact.
 //!
-//! The file is read whole rather than mapped: a mapping of a file that somebody shortens would end this program.
+//! | room | what it does |
+//! | --- | --- |
+//! | `elf`, `archive` | headers and section contents by positioned reads, decompressed; members of archives |
+//! | `sections` | the debug sections of one file, joined and relocated, each loaded when first needed |
+//! | `locate` | the other files a file refers to: debug files, shared (dwz) ones, split units, packages |
+//! | `world` | all units, and how entries refer to each other across them |
+//! | `die`, `build`, `members` | one entry, and the type it makes |
+//! | `scan` | finds the entries that are asked for |
+//! | `load` | all of it: [`Database::read`](crate::types::Database::read) |
+//! | `documented` | looks up documented paths in the types that were read |
 
-mod tree;
+mod archive;
+mod build;
+mod die;
+mod documented;
+mod elf;
+mod lines;
+mod load;
+mod locate;
+mod members;
+mod scan;
+mod sections;
+mod symbols;
+mod world;
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
-
-use object::read::elf::ElfFile64;
-use object::{Endianness, Object, ObjectKind, ObjectSection, ObjectSymbol};
 
 use crate::error::Unreadable;
 use crate::found::Found;
 use crate::table::Table;
+use crate::types::{Database, Options};
 
 /// What a file holds.
 #[derive(Clone, Debug, Default)]
@@ -23,117 +40,38 @@ pub struct Artifact {
     pub found: Found,
     /// The tables indexed by usage, where its symbols name them.
     pub tables: BTreeMap<&'static str, Vec<u8>>,
+    /// Build id in hexadecimal; empty = none.
+    pub build_id: String,
+    /// Whether it is the build that the documented addresses are of.
+    pub documented_build: bool,
 }
-
-type Elf<'data> = ElfFile64<'data, Endianness>;
 
 /// Reads the documented structs that `usable` admits, and all documented enumerations.
 ///
 /// # Errors
-/// A file that cannot be read, is no 64-bit little-endian ELF, is damaged, or describes none of those structs.
+/// A file that cannot be read, is no ELF, is damaged, or describes none of those structs.
 pub fn read(path: &Path, table: &Table, usable: &dyn Fn(&str) -> bool) -> Result<Artifact, Unreadable> {
-    let place = path.display().to_string();
-    let refuse = |fault: String, expected: &str| Unreadable::new(&place, fault, expected);
-    let kind = std::fs::metadata(path).map_err(|error| refuse(error.to_string(), "a readable file"))?;
-    if !kind.is_file() {
-        return Err(refuse("is no regular file".into(), "an ELF file"));
-    }
-    let data = std::fs::read(path).map_err(|error| refuse(error.to_string(), "a readable file"))?;
-    if !data.starts_with(b"\x7fELF") {
-        return Err(refuse("does not start with the ELF magic".into(), "an ELF file"));
-    }
-    let elf = Elf::parse(data.as_slice()).map_err(|error| refuse(error.to_string(), "an undamaged 64-bit ELF file"))?;
-    if !elf.is_little_endian() {
-        return Err(refuse("is big-endian".into(), "a little-endian ELF file"));
-    }
-    if elf.section_by_name(".debug_info").is_none() {
-        return Err(refuse(
-            "has no debug information (.debug_info)".into(),
-            "a file built with debug information (-g, or the dev profile) and not stripped",
-        ));
-    }
-    let damaged = |error: gimli::Error| refuse(format!("debug information: {error}"), "undamaged DWARF");
-    let found = if elf.kind() == ObjectKind::Relocatable {
-        let dwarf = gimli::Dwarf::load(|id| relocated(&elf, id)).map_err(damaged)?;
-        tree::extract(dwarf, table, usable)
-    } else {
-        let load = |id: gimli::SectionId| content(&elf, id.name());
-        let sections = gimli::DwarfSections::load(load).map_err(damaged)?;
-        let dwarf = sections.borrow(|bytes| gimli::EndianSlice::new(bytes, gimli::LittleEndian));
-        tree::extract(dwarf, table, usable)
-    };
-    let found = found.map_err(damaged)?;
+    read_with(path, table, usable, Options::all())
+}
+
+/// The same, with the debug information taken from where `options` say; their selection is replaced.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_with(path: &Path, table: &Table, usable: &dyn Fn(&str) -> bool, options: Options) -> Result<Artifact, Unreadable> {
+    let structs = table.structs.iter().map(|documented| documented.name.clone()).filter(|name| usable(name));
+    let names = structs.chain(table.enums.iter().map(|documented| documented.name.clone()));
+    let options = Options { selection: Options::names(names).selection, ..options };
+    let types = Database::read(path, &options)?;
+    let found = documented::found(&types, table, usable);
     if found.structs.is_empty() {
-        return Err(refuse(
-            "its debug information describes none of the documented structs".into(),
+        return Err(Unreadable::new(
+            path.display().to_string(),
+            "its debug information describes none of the documented structs",
             "a file that uses some of them",
         ));
     }
-    Ok(Artifact { found, tables: tables(&elf) })
-}
-
-fn content<'data>(elf: &Elf<'data>, name: &str) -> Result<Cow<'data, [u8]>, gimli::Error> {
-    match elf.section_by_name(name) {
-        Some(section) => section.uncompressed_data().map_err(|_| gimli::Error::Io),
-        None => Ok(Cow::Borrowed(&[])),
-    }
-}
-
-/// Relocations of one section, for object files that were not linked.
-#[derive(Clone, Debug)]
-struct Relocations(Arc<object::read::RelocationMap>);
-
-impl gimli::Relocate<usize> for Relocations {
-    fn relocate_address(&self, offset: usize, value: u64) -> gimli::Result<u64> {
-        Ok(self.0.relocate(offset as u64, value))
-    }
-
-    fn relocate_offset(&self, offset: usize, value: usize) -> gimli::Result<usize> {
-        usize::try_from(self.0.relocate(offset as u64, value as u64)).map_err(|_| gimli::Error::UnsupportedOffset)
-    }
-}
-
-type Relocated = gimli::RelocateReader<gimli::EndianArcSlice<gimli::LittleEndian>, Relocations>;
-
-fn relocated(elf: &Elf<'_>, id: gimli::SectionId) -> Result<Relocated, gimli::Error> {
-    let bytes = content(elf, id.name())?;
-    let map = match elf.section_by_name(id.name()) {
-        Some(section) => section.relocation_map().map_err(|_| gimli::Error::Io)?,
-        None => object::read::RelocationMap::default(),
-    };
-    let reader = gimli::EndianArcSlice::new(Arc::from(&*bytes), gimli::LittleEndian);
-    Ok(gimli::RelocateReader::new(reader, Relocations(Arc::new(map))))
-}
-
-/// The three tables: name of the symbol, address in the documented build, our name.
-const TABLES: [(&str, u64, &str); 3] = [
-    ("dmem_usage_type_to_host_category", 0x9b_9640, "host"),
-    ("dmem_usage_type_to_device_category", 0x9b_9660, "device"),
-    ("dmem_usage_type_to_aggr_index", 0x9b_9e80, "aggregate"),
-];
-
-/// First bytes of the build id of the documented `libnrt.so`, whose addresses are known.
-const DOCUMENTED_BUILD: [u8; 8] = [0x8b, 0xb5, 0x7a, 0xba, 0x0f, 0xb2, 0xe0, 0x03];
-
-/// Usages with an entry; what follows in the original is padding.
-const USAGES: u64 = 22;
-
-fn tables(elf: &Elf<'_>) -> BTreeMap<&'static str, Vec<u8>> {
-    let mut tables = BTreeMap::new();
-    let documented = matches!(elf.build_id(), Ok(Some(id)) if id.starts_with(&DOCUMENTED_BUILD));
-    for (_, address, name) in TABLES.iter().filter(|_| documented) {
-        let section =
-            elf.sections().find(|section| section.address() <= *address && address - section.address() < section.size());
-        if let Some(bytes) = section.and_then(|section| section.data_range(*address, USAGES).ok().flatten()) {
-            tables.insert(*name, bytes.to_vec());
-        }
-    }
-    for symbol in elf.symbols().chain(elf.dynamic_symbols()) {
-        let Some((_, _, name)) = TABLES.iter().find(|(known, _, _)| symbol.name() == Ok(*known)) else { continue };
-        let section = symbol.section_index().and_then(|index| elf.section_by_index(index).ok());
-        if let Some(bytes) = section.and_then(|section| section.data_range(symbol.address(), USAGES).ok().flatten()) {
-            tables.insert(*name, bytes.to_vec());
-        }
-    }
-    tables
+    let (tables, documented_build) = symbols::tables(path)?;
+    let build_id = types.sources.first().map(|source| source.build_id.clone()).unwrap_or_default();
+    Ok(Artifact { found, tables, build_id, documented_build })
 }

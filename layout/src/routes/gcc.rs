@@ -76,8 +76,12 @@ fn line_of(line: &str, found: &mut Found) -> Option<()> {
             });
         }
         ["F", name, path, offset, size, count] => {
-            let place =
-                FoundField { offset: offset.parse().ok()?, size: Some(size.parse().ok()?), count: Some(count.parse().ok()?) };
+            let place = FoundField {
+                offset: offset.parse().ok()?,
+                size: Some(size.parse().ok()?),
+                count: Some(count.parse().ok()?),
+                kind: None,
+            };
             found.structs.get_mut(*name)?.last_mut()?.fields.insert((*path).into(), place);
         }
         ["E", name, size] => found.add_enum(name, FoundEnum { size: size.parse().ok()?, ..Default::default() }),

@@ -48,10 +48,7 @@ pub fn check_implementation(table: &Table) -> Result<Report, Unreadable> {
 /// # Errors
 /// A file that cannot be read, is no 64-bit ELF, is damaged, or has no debug information on any documented struct.
 pub fn check_file(table: &Table, path: &Path) -> Result<Report, Unreadable> {
-    let usable = |name: &str| {
-        let required = table.required.iter().any(|required| required == name);
-        required || table.structure(name).is_none_or(|structure| !structure.descriptive)
-    };
+    let usable = |name: &str| table.structure(name).is_none_or(|structure| !structure.descriptive);
     let read = dwarf::read(path, table, &usable)?;
     let mut report = Report::default();
     let mut outcome = compare(table, &read.found, Route::Dwarf, Scope::Foreign);

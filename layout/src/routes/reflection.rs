@@ -22,8 +22,12 @@ pub fn found() -> Found {
     for info in abi::STRUCTS {
         let mut fields = BTreeMap::new();
         for field in info.fields.iter().filter(|field| !field.is_unnamed()) {
-            let place =
-                FoundField { offset: field.offset as u64, size: Some(field.size as u64), count: Some(elements(field.ty)) };
+            let place = FoundField {
+                offset: field.offset as u64,
+                size: Some(field.size as u64),
+                count: Some(elements(field.ty)),
+                kind: None,
+            };
             fields.insert(field.path.to_owned(), place);
         }
         found.add_struct(info.name, FoundStruct { size: info.size as u64, align: Some(info.align as u64), fields });

@@ -1,0 +1,217 @@
+//! Reads a [`Database`] from a file.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::archive;
+use super::build::Builder;
+use super::elf::{Elf, Span};
+use super::lines::Files;
+use super::locate::{alternate, debug_file, hex, package, split};
+use super::scan::{self, Matcher};
+use super::sections::Sections;
+use super::world::{Skeleton, World, damaged};
+use crate::error::Unreadable;
+use crate::types::{Database, Keyword, Kind, Options, Place, Selection, Source};
+
+/// Rounds of following pointers; each adds the types that the round before pointed to.
+const ROUNDS: usize = 64;
+
+impl Database {
+    /// Reads the types of an ELF file (executable, library, object, debug file, split file or package) or of every object
+    /// in an archive.
+    ///
+    /// # Errors
+    /// A file that cannot be read, is no ELF file, is damaged, or has no debug information and names none.
+    pub fn read(path: &Path, options: &Options) -> Result<Self, Unreadable> {
+        Self::read_span(&Span::open(path)?, path, options)
+    }
+
+    /// Reads the types of a file that is in memory; the files that it refers to are looked for in the usual places.
+    ///
+    /// # Errors
+    /// As [`Database::read`].
+    pub fn read_bytes(bytes: &[u8], options: &Options) -> Result<Self, Unreadable> {
+        Self::read_span(&Span::memory(bytes, "bytes in memory"), Path::new(""), options)
+    }
+
+    fn read_span(span: &Span, path: &Path, options: &Options) -> Result<Self, Unreadable> {
+        let mut types = Self::default();
+        types.pointer_size = 8;
+        types.add(span, path, options, &options.selection)?;
+        let mut asked: BTreeSet<String> = BTreeSet::new();
+        for _ in 0..ROUNDS {
+            let missing = if options.follow_pointers { types.missing(&asked) } else { BTreeSet::new() };
+            if missing.is_empty() {
+                break;
+            }
+            asked.extend(missing.iter().cloned());
+            types.sources.clear();
+            types.add(span, path, options, &Selection::Names(missing))?;
+        }
+        Ok(types)
+    }
+
+    /// Names that are only declared and were not asked for yet.
+    fn missing(&self, asked: &BTreeSet<String>) -> BTreeSet<String> {
+        let declared = self.types().filter(|(_, ty)| matches!(ty.kind, Kind::Declared(_)));
+        let names = declared.filter_map(|(_, ty)| ty.name.as_deref());
+        names.filter(|name| self.named(name).is_empty() && !asked.contains(*name)).map(str::to_owned).collect()
+    }
+
+    fn add(&mut self, span: &Span, path: &Path, options: &Options, selection: &Selection) -> Result<(), Unreadable> {
+        let mut any = false;
+        if archive::is_archive(span)? {
+            for (member, place) in archive::members(span, path)? {
+                let Ok(elf) = Elf::parse(member) else { continue };
+                any |= self.add_elf(elf, path, place, options, selection)?;
+            }
+        } else {
+            any = self.add_elf(Elf::parse(span.clone())?, path, span.place.clone(), options, selection)?;
+        }
+        if any {
+            return Ok(());
+        }
+        Err(span.refuse(
+            "has no debug information (.debug_info), and no separate file with it was found",
+            "a file built with debug information (-g, or the dev profile) and not stripped, or --debug-file",
+        ))
+    }
+
+    fn add_elf(
+        &mut self,
+        elf: Elf,
+        path: &Path,
+        place: String,
+        options: &Options,
+        selection: &Selection,
+    ) -> Result<bool, Unreadable> {
+        let build_id = hex(&elf.build_id());
+        self.pointer_size = if elf.wide { 8 } else { 4 };
+        let (sections, debug_path) = debug_file(elf, path, options)?;
+        if !sections.has_types() {
+            return Ok(false);
+        }
+        let debug_path = debug_path.map(|path| path.display().to_string());
+        let home = debug_path.as_ref().map_or(path, |path| path.as_ref());
+        let other = alternate(&sections.elf, home, options).transpose()?;
+        let mut world = World::new(sections.elf.big_endian);
+        let shared = other.as_ref().map(|other| world.add(other, None)).transpose()?;
+        world.add(&sections, shared)?;
+        self.sources.push(Source { path: place, build_id, debug_path: debug_path.clone() });
+        let done = self.scan(&world, options, selection, shared)?;
+        if done || sections.is_split() {
+            return Ok(true);
+        }
+        self.add_split(&world, path, home, options, selection)?;
+        Ok(true)
+    }
+
+    /// Reads the split units that the skeletons of a file name.
+    fn add_split(
+        &mut self,
+        world: &World<'_>,
+        path: &Path,
+        home: &Path,
+        options: &Options,
+        selection: &Selection,
+    ) -> Result<(), Unreadable> {
+        let mut skeletons: Vec<Skeleton> = Vec::new();
+        for unit in 0..u32::try_from(world.units.len()).unwrap_or(u32::MAX) {
+            let root_only = world.units[unit as usize].header.length_including_self() < 4096;
+            if root_only && let Ok(context) = world.context(unit) {
+                skeletons.extend(context.skeleton.clone());
+            }
+        }
+        if skeletons.is_empty() {
+            return Ok(());
+        }
+        if let Some(package) = package(path).or_else(|| package(home)) {
+            let mut world = World::new(package.elf.big_endian);
+            world.add(&package, None)?;
+            self.scan(&world, options, selection, None)?;
+            return Ok(());
+        }
+        for skeleton in skeletons {
+            let Some(sections) = split(&skeleton, path) else {
+                self.left_out.push(format!("split unit {} is not there", skeleton.name));
+                continue;
+            };
+            let mut world = World::new(sections.elf.big_endian);
+            world.add(&sections, None)?;
+            if let Some(id) = skeleton.id
+                && !world.has_split_id(id)
+            {
+                self.left_out.push(format!("split unit {} is of another build", skeleton.name));
+                continue;
+            }
+            if self.scan(&world, options, selection, None)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads all units; tells whether nothing more is asked for.
+    fn scan(
+        &mut self,
+        world: &World<'_>,
+        options: &Options,
+        selection: &Selection,
+        shared: Option<usize>,
+    ) -> Result<bool, Unreadable> {
+        let mut builder = Builder::new(world, self);
+        let mut matcher = Matcher::new(selection);
+        let mut files = Files::default();
+        let mut complete = false;
+        for (number, book) in world.books.iter().enumerate() {
+            let sections: &Sections = book.sections;
+            let candidates = matcher.candidates(world, book);
+            // What is only in the shared file belongs to others too.
+            if Some(number) == shared && candidates.is_none() && !matches!(selection, Selection::All) {
+                builder.next_unit();
+            }
+            let all = 0..u32::try_from(world.units.len()).unwrap_or(u32::MAX);
+            let own = all.filter(|unit| world.units[*unit as usize].book == number);
+            let wanted: Vec<u32> = match candidates {
+                Some(candidates) => candidates.into_iter().collect(),
+                None => own.collect(),
+            };
+            for unit in wanted {
+                scan::unit(&mut builder, &mut matcher, unit).map_err(|error| damaged(sections, error))?;
+                let places = std::mem::take(&mut builder.places);
+                for (id, unit, file, line) in places {
+                    let name = files.name(world, unit, file).unwrap_or_default();
+                    let place = Place { file: builder.types.text(&name), line: u32::try_from(line).unwrap_or(0) };
+                    builder.types.set_place(id, place);
+                }
+                builder.next_unit();
+                if options.first_only
+                    && let Selection::Names(names) = selection
+                {
+                    let defined = |name: &String| {
+                        let typedef = |id| matches!(builder.types[id].kind, Kind::Typedef(_) | Kind::Declared(Keyword::Typedef));
+                        builder.types.named(name).iter().any(|id| !typedef(*id) || builder.types.size(*id).is_some())
+                    };
+                    if names.iter().all(defined) {
+                        complete = true;
+                        break;
+                    }
+                }
+            }
+            if complete {
+                break;
+            }
+        }
+        if builder.fuel == 0 {
+            let sections = world.books.first().map(|book| book.sections);
+            let place = sections.map_or("debug information", |sections| sections.elf.span.place.as_str());
+            return Err(Unreadable::new(
+                place,
+                "debug information: entries refer to each other in too many ways",
+                "undamaged DWARF",
+            ));
+        }
+        Ok(complete)
+    }
+}

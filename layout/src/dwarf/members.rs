@@ -1,0 +1,111 @@
+//! Members of structs, classes and unions.
+
+use super::build::{Builder, Depth};
+use super::die::{Die, children};
+use super::world::{At, Context};
+use crate::types::{Aggregate, Bits, Keyword, Member, Role};
+
+/// Reads the members of one entry.
+pub(crate) fn aggregate<'a>(
+    builder: &mut Builder<'_, 'a>,
+    at: At,
+    context: &Context,
+    keyword: Keyword,
+) -> gimli::Result<Aggregate> {
+    let mut found = Vec::new();
+    let mut parts = Vec::new();
+    let fuel = &mut builder.fuel;
+    children(builder.world, context, at, |child| {
+        *fuel = fuel.saturating_sub(1);
+        match child.tag() {
+            gimli::DW_TAG_member if !child.external && !child.declaration => found.push((child, Role::Field)),
+            gimli::DW_TAG_inheritance => found.push((child, Role::Base)),
+            gimli::DW_TAG_variant_part => parts.push(child),
+            _ => {}
+        }
+        *fuel > 0
+    })?;
+    for part in parts {
+        variants(builder, At { unit: at.unit, offset: part.offset }, context, &part, &mut found)?;
+    }
+    let mut members = Vec::with_capacity(found.len());
+    for (die, role) in found {
+        members.push(member(builder, at.unit, context, &die, role)?);
+    }
+    Ok(Aggregate { keyword, members: members.into() })
+}
+
+/// Tag and variants of a Rust enum.
+fn variants<'a>(
+    builder: &mut Builder<'_, 'a>,
+    at: At,
+    context: &Context,
+    part: &Die<'a>,
+    found: &mut Vec<(Die<'a>, Role)>,
+) -> gimli::Result<()> {
+    let tag = part.discriminant.and_then(|value| builder.world.target(at.unit, &value));
+    let mut inside = Vec::new();
+    let fuel = &mut builder.fuel;
+    children(builder.world, context, at, |child| {
+        *fuel = fuel.saturating_sub(1);
+        match child.tag() {
+            gimli::DW_TAG_member if tag.is_some_and(|tag| tag.unit == at.unit && tag.offset == child.offset) => {
+                found.push((child, Role::Discriminant));
+            }
+            gimli::DW_TAG_variant => inside.push(At { unit: at.unit, offset: child.offset }),
+            _ => {}
+        }
+        *fuel > 0
+    })?;
+    for variant in inside {
+        let fuel = &mut builder.fuel;
+        children(builder.world, context, variant, |child| {
+            *fuel = fuel.saturating_sub(1);
+            if child.tag() == gimli::DW_TAG_member {
+                found.push((child, Role::Variant));
+            }
+            *fuel > 0
+        })?;
+    }
+    Ok(())
+}
+
+fn member<'a>(builder: &mut Builder<'_, 'a>, unit: u32, context: &Context, die: &Die<'a>, role: Role) -> gimli::Result<Member> {
+    let ty = builder.refer(unit, die.ty, Depth::Value)?;
+    let name = builder.text(unit, context, die.name).filter(|name| !name.is_empty());
+    let name = name.map(|name| builder.types.text(&String::from_utf8_lossy(name)));
+    let mut offset = die.offset_in_struct(builder.world, unit);
+    let own = ty.and_then(|ty| builder.types.size(ty));
+    let bits = die.bit_size.and_then(|width| bits(builder, die, offset?, own, width));
+    if let Some(bits) = bits {
+        let storage = bits.storage.max(1);
+        let unit_start = bits.start / (storage * 8) * storage;
+        // A field that crosses its storage unit, as packed ones may, starts at its own byte.
+        let crosses = bits.start + bits.width > (unit_start + storage) * 8;
+        offset = Some(if crosses { bits.start / 8 } else { unit_start });
+    }
+    let role = if role == Role::Field && die.artificial { Role::Artificial } else { role };
+    Ok(Member { name, offset, bits, ty, role, align: die.align })
+}
+
+/// Place of a bit-field, whichever way it is told.
+fn bits(builder: &Builder<'_, '_>, die: &Die<'_>, offset: u64, own: Option<u64>, width: u64) -> Option<Bits> {
+    let storage = own.or(die.byte_size).filter(|size| (1..=64).contains(size)).unwrap_or(1);
+    let start = if let Some(start) = die.data_bit_offset {
+        offset.checked_mul(8)?.checked_add(start)?
+    } else if let Some(from_top) = die.bit_offset {
+        let unit = die.byte_size.unwrap_or(storage).checked_mul(8)?;
+        let start = offset.checked_mul(8)?;
+        if builder.world.endian == gimli::RunTimeEndian::Big {
+            start.checked_add(from_top)?
+        } else {
+            // It may point before the storage unit, as a negative number.
+            let down = i128::from(unit) - i128::from(from_top.cast_signed()) - i128::from(width);
+            u64::try_from(i128::from(start) + down).ok()?
+        }
+    } else {
+        offset.checked_mul(8)?
+    };
+    start.checked_add(width)?.checked_add(512)?;
+    Some(Bits { start, width, storage })
+}

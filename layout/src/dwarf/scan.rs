@@ -1,0 +1,238 @@
+//! Finds the types that are asked for.
+//!
+//! To find few names, the sections are first searched as bytes: a unit that holds neither the name nor the offset of the
+//! name among the strings cannot name a type so, and is passed over unparsed.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use gimli::{AttributeValue, DwTag};
+use memchr::memmem;
+
+use super::build::{Builder, Depth};
+use super::world::{At, Book, Context, Value, World};
+use crate::types::{Selection, last_component};
+
+/// Names or string offsets beyond which searching for each as bytes does not pay.
+const FEW: usize = 12;
+
+/// Decides by the last part of its name whether an entry may be asked for.
+pub(crate) struct Matcher<'s> {
+    selection: &'s Selection,
+    last: Option<HashSet<Vec<u8>>>,
+    known: HashMap<(usize, usize), bool>,
+}
+
+impl<'s> Matcher<'s> {
+    pub(crate) fn new(selection: &'s Selection) -> Self {
+        let last = match selection {
+            Selection::Names(names) => Some(names.iter().map(|name| last_component(name).as_bytes().to_vec()).collect()),
+            _ => None,
+        };
+        Self { selection, last, known: HashMap::new() }
+    }
+
+    /// Units that may name an asked-for type; none = all of them.
+    pub(crate) fn candidates(&self, world: &World<'_>, book: &Book<'_>) -> Option<BTreeSet<u32>> {
+        let last = self.last.as_ref().filter(|last| last.len() <= FEW)?;
+        let mut patterns: Vec<Vec<u8>> = Vec::new();
+        let mut units = BTreeSet::new();
+        for name in last {
+            let mut ended = name.clone();
+            ended.push(0);
+            let finder = memmem::Finder::new(&ended);
+            for offset in finder.find_iter(book.strings) {
+                if patterns.len() > FEW {
+                    return None;
+                }
+                let offset = u32::try_from(offset).ok()?;
+                let big = world.endian == gimli::RunTimeEndian::Big;
+                patterns.push(if big { offset.to_be_bytes().to_vec() } else { offset.to_le_bytes().to_vec() });
+            }
+            patterns.push(ended);
+        }
+        let own: Vec<u32> = (0..world.units.len() as u32).filter(|unit| std::ptr::eq(world.book(*unit), book)).collect();
+        for pattern in &patterns {
+            let finder = memmem::Finder::new(pattern);
+            for (section, in_types) in [(book.info, false), (book.types, true)] {
+                let starts: Vec<(usize, u32)> = own
+                    .iter()
+                    .filter(|unit| world.units[**unit as usize].in_types == in_types)
+                    .map(|unit| (world.units[*unit as usize].start, *unit))
+                    .collect();
+                let mut from = 0;
+                while let Some(at) = section.get(from..).and_then(|rest| finder.find(rest)) {
+                    let at = from + at;
+                    let next = starts.partition_point(|(start, _)| *start <= at);
+                    if let Some((_, unit)) = next.checked_sub(1).and_then(|index| starts.get(index)) {
+                        units.insert(*unit);
+                    }
+                    // On to the next unit: one hit is enough.
+                    from = starts.get(next).map_or(section.len(), |(start, _)| (*start).max(at + 1));
+                }
+            }
+            if pattern.len() == 4 && !book.string_offsets.is_empty() {
+                self.indexed(world, &own, book, &finder, &mut units);
+            }
+        }
+        Some(units)
+    }
+
+    /// Units whose table of string offsets holds the offset.
+    fn indexed(&self, world: &World<'_>, own: &[u32], book: &Book<'_>, finder: &memmem::Finder<'_>, units: &mut BTreeSet<u32>) {
+        let hits: Vec<usize> = finder.find_iter(book.string_offsets).collect();
+        if hits.is_empty() {
+            return;
+        }
+        let mut bases = Vec::new();
+        for unit in own {
+            match world.context(*unit) {
+                Ok(context) => bases.push((context.string_base, *unit)),
+                Err(_) => drop(units.insert(*unit)),
+            }
+        }
+        bases.sort_unstable();
+        for hit in hits {
+            let next = bases.partition_point(|(base, _)| *base <= hit);
+            let Some(base) = next.checked_sub(1).and_then(|index| bases.get(index)).map(|(base, _)| *base) else { continue };
+            // Type units share the table of their unit.
+            units.extend(bases[..next].iter().rev().take_while(|(other, _)| *other == base).map(|(_, unit)| *unit));
+        }
+    }
+
+    fn admits<'a>(&mut self, world: &World<'a>, unit: u32, context: &Context, value: &Value<'a>) -> bool {
+        if matches!(self.selection, Selection::All) {
+            return true;
+        }
+        let key = match value {
+            AttributeValue::DebugStrRef(offset) => Some((world.book(unit).strings.as_ptr() as usize, offset.0)),
+            _ => None,
+        };
+        if let Some(known) = key.and_then(|key| self.known.get(&key)) {
+            return *known;
+        }
+        let text = world.string(unit, context, value);
+        let admitted = match (&self.last, text) {
+            (_, None) => false,
+            (Some(last), Some(text)) => last.contains(text),
+            // A pattern may match the scope: decided when that is known.
+            (None, Some(_)) => true,
+        };
+        if let Some(key) = key {
+            self.known.insert(key, admitted);
+        }
+        admitted
+    }
+}
+
+/// A scope being read: its depth, and its name.
+struct Scope<'a> {
+    depth: isize,
+    name: Option<&'a [u8]>,
+    transparent: bool,
+}
+
+/// Reads one unit and adds the types asked for.
+pub(crate) fn unit(builder: &mut Builder<'_, '_>, matcher: &mut Matcher<'_>, number: u32) -> gimli::Result<()> {
+    let world = builder.world;
+    let context = world.context(number)?;
+    let mut found = Vec::new();
+    let mut scopes: Vec<Scope<'_>> = Vec::new();
+    let mut entries = world.units[number as usize].header.entries_raw(&context.abbreviations, None)?;
+    while !entries.is_empty() {
+        let (depth, offset) = (entries.next_depth(), entries.next_offset().0);
+        let Some(abbreviation) = entries.read_abbreviation()? else { continue };
+        while scopes.last().is_some_and(|scope| scope.depth >= depth) {
+            scopes.pop();
+        }
+        let tag = abbreviation.tag();
+        let (is_type, is_scope) = (is_type(tag), is_scope(tag) && abbreviation.has_children());
+        if !is_type && !is_scope {
+            entries.skip_attributes(abbreviation.attributes())?;
+            continue;
+        }
+        let (mut name, mut other, mut declaration) = (None, None, false);
+        for spec in abbreviation.attributes() {
+            match spec.name() {
+                gimli::DW_AT_name => name = Some(entries.read_attribute(*spec)?.raw_value()),
+                gimli::DW_AT_specification => other = Some(entries.read_attribute(*spec)?.raw_value()),
+                gimli::DW_AT_declaration => {
+                    declaration = matches!(entries.read_attribute(*spec)?.raw_value(), AttributeValue::Flag(true));
+                }
+                _ => entries.skip_attributes(std::slice::from_ref(spec))?,
+            }
+        }
+        if is_type && !declaration {
+            let at = At { unit: number, offset };
+            if let Some(name) = &name
+                && matcher.admits(world, number, &context, name)
+            {
+                found.push((at, join(&scopes)));
+            } else if name.is_none() && other.is_some() {
+                found.push((at, None));
+            }
+        }
+        if is_type && declaration && !scopes.is_empty() && name.is_some() {
+            // A definition elsewhere may take its scope from here.
+            if let Some(scope) = join(&scopes) {
+                builder.set_scope(At { unit: number, offset }, scope);
+            }
+        }
+        if is_scope {
+            let name = name.and_then(|name| world.string(number, &context, &name));
+            let function = matches!(tag, gimli::DW_TAG_subprogram | gimli::DW_TAG_lexical_block);
+            scopes.push(Scope { depth, name, transparent: function });
+        }
+    }
+    for (at, scope) in &found {
+        if let Some(scope) = scope {
+            builder.set_scope(*at, scope.clone());
+        }
+    }
+    for (at, _) in found {
+        let Some(id) = builder.build(at, Depth::Value)? else { continue };
+        let ty = &builder.types[id];
+        let defined = !matches!(ty.kind, crate::types::Kind::Declared(_));
+        let admitted = ty.name.as_deref().is_some_and(|name| matcher.selection.admits(ty.scope.as_deref(), name));
+        if defined && admitted {
+            builder.types.add_root(id);
+        }
+    }
+    Ok(())
+}
+
+fn join(scopes: &[Scope<'_>]) -> Option<String> {
+    let mut text = String::new();
+    for scope in scopes.iter().filter(|scope| !scope.transparent) {
+        if !text.is_empty() {
+            text.push_str("::");
+        }
+        text.push_str(&scope.name.map_or_else(|| "(anonymous)".into(), String::from_utf8_lossy));
+        if text.len() > 4096 {
+            return None;
+        }
+    }
+    (!text.is_empty()).then_some(text)
+}
+
+const fn is_type(tag: DwTag) -> bool {
+    matches!(
+        tag,
+        gimli::DW_TAG_structure_type
+            | gimli::DW_TAG_class_type
+            | gimli::DW_TAG_union_type
+            | gimli::DW_TAG_enumeration_type
+            | gimli::DW_TAG_typedef
+    )
+}
+
+const fn is_scope(tag: DwTag) -> bool {
+    matches!(
+        tag,
+        gimli::DW_TAG_namespace
+            | gimli::DW_TAG_structure_type
+            | gimli::DW_TAG_class_type
+            | gimli::DW_TAG_union_type
+            | gimli::DW_TAG_subprogram
+            | gimli::DW_TAG_module
+    )
+}

@@ -1,0 +1,307 @@
+//! The units of one file and of the files it refers to, and how entries refer to each other across them.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use gimli::{AttributeValue, EndianSlice, RunTimeEndian, UnitHeader, UnitOffset, UnitType};
+
+use super::sections::{Part, Sections};
+use crate::error::Unreadable;
+
+pub(crate) type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
+pub(crate) type Value<'a> = AttributeValue<Slice<'a>>;
+
+/// Units whose abbreviations are kept at a time.
+const KEPT: usize = 64;
+
+/// Place of one entry: unit, offset in the unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct At {
+    pub(crate) unit: u32,
+    pub(crate) offset: usize,
+}
+
+/// Sections that belong together: of a file, or of one row in a package of split files.
+pub(crate) struct Book<'a> {
+    pub(crate) sections: &'a Sections,
+    pub(crate) info: &'a [u8],
+    pub(crate) types: &'a [u8],
+    abbrev: gimli::DebugAbbrev<Slice<'a>>,
+    pub(crate) strings: &'a [u8],
+    line_strings: &'a [u8],
+    pub(crate) string_offsets: &'a [u8],
+    line_start: u64,
+    alternate: Option<usize>,
+    pub(crate) units: Range<usize>,
+}
+
+/// One unit.
+pub(crate) struct Unit<'a> {
+    pub(crate) header: UnitHeader<Slice<'a>>,
+    pub(crate) book: usize,
+    /// Offset in its section.
+    pub(crate) start: usize,
+    pub(crate) in_types: bool,
+}
+
+/// What reading the entries of a unit needs.
+pub(crate) struct Context {
+    pub(crate) abbreviations: Arc<gimli::Abbreviations>,
+    pub(crate) string_base: usize,
+    pub(crate) line: Option<u64>,
+    pub(crate) c_like: bool,
+    pub(crate) skeleton: Option<Skeleton>,
+    pub(crate) directory: Option<String>,
+}
+
+/// Where the rest of a split unit is.
+#[derive(Clone, Debug)]
+pub(crate) struct Skeleton {
+    pub(crate) name: String,
+    pub(crate) directory: Option<String>,
+    pub(crate) id: Option<u64>,
+}
+
+/// Units and books.
+pub(crate) struct World<'a> {
+    pub(crate) endian: RunTimeEndian,
+    pub(crate) books: Vec<Book<'a>>,
+    pub(crate) units: Vec<Unit<'a>>,
+    signatures: HashMap<u64, At>,
+    contexts: RefCell<HashMap<u32, Rc<Context>>>,
+}
+
+impl<'a> World<'a> {
+    pub(crate) fn new(big_endian: bool) -> Self {
+        let endian = if big_endian { RunTimeEndian::Big } else { RunTimeEndian::Little };
+        Self { endian, books: Vec::new(), units: Vec::new(), signatures: HashMap::new(), contexts: RefCell::default() }
+    }
+
+    fn slice(&self, bytes: &'a [u8]) -> Slice<'a> {
+        EndianSlice::new(bytes, self.endian)
+    }
+
+    /// Adds all units of a file; gives the number of its book. `alternate` is the book that it shares types with.
+    pub(crate) fn add(&mut self, sections: &'a Sections, alternate: Option<usize>) -> Result<usize, Unreadable> {
+        let book = Book {
+            sections,
+            info: sections.get(Part::Info)?,
+            types: sections.get(Part::Types)?,
+            abbrev: gimli::DebugAbbrev::from(self.slice(sections.get(Part::Abbrev)?)),
+            strings: sections.get(Part::Strings)?,
+            line_strings: sections.get(Part::LineStrings)?,
+            string_offsets: sections.get(Part::StringOffsets)?,
+            line_start: 0,
+            alternate,
+            units: 0..0,
+        };
+        if sections.is_split() && !sections.get(Part::UnitIndex)?.is_empty() {
+            self.add_package(&book)?;
+            return Ok(self.books.len().saturating_sub(1));
+        }
+        self.add_book(book).map_err(|error| damaged(sections, error))
+    }
+
+    /// The rows of a package (`.dwp`): each has its own part of the sections.
+    fn add_package(&mut self, whole: &Book<'a>) -> Result<(), Unreadable> {
+        let sections = whole.sections;
+        let refuse = |error| damaged(sections, error);
+        let (units, types) = (sections.get(Part::UnitIndex)?, sections.get(Part::TypeIndex)?);
+        let units = gimli::DebugCuIndex::from(self.slice(units)).index().map_err(refuse)?;
+        let types = gimli::DebugTuIndex::from(self.slice(types)).index().map_err(refuse)?;
+        // A hostile index could name the same bytes in every row.
+        let mut left = sections.get(Part::Info)?.len() + sections.get(Part::Types)?.len();
+        for index in [&units, &types] {
+            for row in 1..=index.unit_count() {
+                let mut book = Book { units: 0..0, ..*whole };
+                (book.info, book.types, book.string_offsets) = (&[], &[], &[]);
+                for part in index.sections(row).map_err(refuse)? {
+                    let of = |bytes: &'a [u8]| {
+                        let start = part.offset as usize;
+                        bytes.get(start..start.saturating_add(part.size as usize)).unwrap_or_default()
+                    };
+                    match part.section {
+                        gimli::IndexSectionId::DebugInfo => book.info = of(whole.info),
+                        gimli::IndexSectionId::DebugTypes => book.types = of(whole.types),
+                        gimli::IndexSectionId::DebugStrOffsets => book.string_offsets = of(whole.string_offsets),
+                        gimli::IndexSectionId::DebugAbbrev => {
+                            book.abbrev = gimli::DebugAbbrev::from(self.slice(of(sections.get(Part::Abbrev)?)));
+                        }
+                        gimli::IndexSectionId::DebugLine => book.line_start = part.offset.into(),
+                        _ => {}
+                    }
+                }
+                let size = book.info.len() + book.types.len();
+                left = left.checked_sub(size).ok_or_else(|| refuse(gimli::Error::InvalidIndexRow(row)))?;
+                self.add_book(book).map_err(refuse)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add_book(&mut self, mut book: Book<'a>) -> gimli::Result<usize> {
+        let number = self.books.len();
+        let first = self.units.len();
+        let mut headers = gimli::DebugInfo::from(self.slice(book.info)).units();
+        while let Some(header) = headers.next()? {
+            let start = header.debug_info_offset().map_or(0, |offset| offset.0);
+            self.push(Unit { header, book: number, start, in_types: false });
+        }
+        book.units = first..self.units.len();
+        let mut headers = gimli::DebugTypes::from(self.slice(book.types)).units();
+        while let Some(header) = headers.next()? {
+            let start = header.debug_types_offset().map_or(0, |offset| offset.0);
+            self.push(Unit { header, book: number, start, in_types: true });
+        }
+        self.books.push(book);
+        Ok(number)
+    }
+
+    fn push(&mut self, unit: Unit<'a>) {
+        let number = u32::try_from(self.units.len()).unwrap_or(u32::MAX);
+        if let UnitType::Type { type_signature, type_offset } | UnitType::SplitType { type_signature, type_offset } =
+            unit.header.type_()
+        {
+            self.signatures.entry(type_signature.0).or_insert(At { unit: number, offset: type_offset.0 });
+        }
+        self.units.push(unit);
+    }
+
+    pub(crate) fn book(&self, unit: u32) -> &Book<'a> {
+        &self.books[self.units[unit as usize].book]
+    }
+
+    /// What reading the entries of a unit needs.
+    pub(crate) fn context(&self, number: u32) -> gimli::Result<Rc<Context>> {
+        if let Some(known) = self.contexts.borrow().get(&number) {
+            return Ok(Rc::clone(known));
+        }
+        let context = Rc::new(self.open(number)?);
+        let mut contexts = self.contexts.borrow_mut();
+        if contexts.len() >= KEPT {
+            contexts.clear();
+        }
+        contexts.insert(number, Rc::clone(&context));
+        Ok(context)
+    }
+
+    fn open(&self, number: u32) -> gimli::Result<Context> {
+        let unit = &self.units[number as usize];
+        let book = &self.books[unit.book];
+        let abbreviations = Arc::new(unit.header.abbreviations(&book.abbrev)?);
+        let encoding = unit.header.encoding();
+        let file_type = if book.sections.is_split() { gimli::DwarfFileType::Dwo } else { gimli::DwarfFileType::Main };
+        let string_base = gimli::DebugStrOffsetsBase::default_for_encoding_and_file(encoding, file_type).0;
+        let mut context = Context { abbreviations, string_base, line: None, c_like: false, skeleton: None, directory: None };
+        let abbreviations = Arc::clone(&context.abbreviations);
+        let mut entries = unit.header.entries_raw(&abbreviations, None)?;
+        let Some(root) = entries.read_abbreviation()? else { return Ok(context) };
+        let (mut name, mut directory, mut id) = (None, None, None);
+        for spec in root.attributes() {
+            let attribute = entries.read_attribute(*spec)?;
+            match (attribute.name(), attribute.value()) {
+                (gimli::DW_AT_str_offsets_base, AttributeValue::DebugStrOffsetsBase(base)) => context.string_base = base.0,
+                (gimli::DW_AT_stmt_list, AttributeValue::DebugLineRef(offset)) => context.line = Some(offset.0 as u64),
+                (gimli::DW_AT_language, AttributeValue::Language(language)) => {
+                    context.c_like = matches!(language.0, 0x1 | 0x2 | 0xc | 0x1d | 0x2c | 0x3e);
+                }
+                (gimli::DW_AT_dwo_name | gimli::DW_AT_GNU_dwo_name, value) => name = Some(value),
+                (gimli::DW_AT_comp_dir, value) => directory = Some(value),
+                (gimli::DW_AT_GNU_dwo_id, AttributeValue::DwoId(value)) => id = Some(value.0),
+                _ => {}
+            }
+        }
+        if let UnitType::Skeleton(value) = unit.header.type_() {
+            id = Some(value.0);
+        }
+        let text =
+            |value: Value<'a>| self.string(number, &context, &value).map(|text| String::from_utf8_lossy(text).into_owned());
+        let directory = directory.and_then(text);
+        let skeleton = name.and_then(text);
+        context.skeleton =
+            skeleton.filter(|_| !book.sections.is_split()).map(|name| Skeleton { name, directory: directory.clone(), id });
+        context.directory = directory;
+        Ok(context)
+    }
+
+    /// A string that an attribute holds or refers to.
+    pub(crate) fn string(&self, unit: u32, context: &Context, value: &Value<'a>) -> Option<&'a [u8]> {
+        let book = self.book(unit);
+        match value {
+            AttributeValue::String(text) => Some(text.slice()),
+            AttributeValue::DebugStrRef(offset) => zero_ended(book.strings, offset.0),
+            AttributeValue::DebugLineStrRef(offset) => zero_ended(book.line_strings, offset.0),
+            AttributeValue::DebugStrRefSup(offset) => zero_ended(self.books[book.alternate?].strings, offset.0),
+            AttributeValue::DebugStrOffsetsIndex(index) => zero_ended(book.strings, self.string_offset(unit, context, index.0)?),
+            _ => None,
+        }
+    }
+
+    /// Offset of a string by its index.
+    pub(crate) fn string_offset(&self, unit: u32, context: &Context, index: usize) -> Option<usize> {
+        let offsets = gimli::DebugStrOffsets::from(self.slice(self.book(unit).string_offsets));
+        let format = self.units[unit as usize].header.format();
+        let base = gimli::DebugStrOffsetsBase(context.string_base);
+        offsets.get_str_offset(format, base, gimli::DebugStrOffsetsIndex(index)).ok().map(|offset| offset.0)
+    }
+
+    /// The entry that an attribute refers to.
+    pub(crate) fn target(&self, unit: u32, value: &Value<'a>) -> Option<At> {
+        let book = self.book(unit);
+        match value {
+            AttributeValue::UnitRef(offset) => Some(At { unit, offset: offset.0 }),
+            AttributeValue::DebugInfoRef(offset) => self.at(book, offset.0),
+            AttributeValue::DebugInfoRefSup(offset) => self.at(&self.books[book.alternate?], offset.0),
+            AttributeValue::DebugTypesRef(signature) => self.signatures.get(&signature.0).copied(),
+            _ => None,
+        }
+    }
+
+    fn at(&self, book: &Book<'a>, offset: usize) -> Option<At> {
+        let units = &self.units[book.units.clone()];
+        let after = units.partition_point(|unit| unit.start <= offset);
+        let index = after.checked_sub(1)?;
+        let unit = u32::try_from(book.units.start + index).ok()?;
+        Some(At { unit, offset: offset - units[index].start })
+    }
+
+    /// Whether an entry could start there.
+    pub(crate) fn holds(&self, at: At) -> bool {
+        UnitOffset(at.offset).is_in_bounds(&self.units[at.unit as usize].header)
+    }
+
+    pub(crate) fn line_start(&self, unit: u32) -> u64 {
+        self.book(unit).line_start
+    }
+
+    pub(crate) fn line_strings(&self, unit: u32) -> (&'a [u8], &'a [u8]) {
+        let book = self.book(unit);
+        (book.line_strings, book.strings)
+    }
+}
+
+fn zero_ended(bytes: &[u8], offset: usize) -> Option<&[u8]> {
+    let rest = bytes.get(offset..)?;
+    Some(&rest[..memchr::memchr(0, rest)?])
+}
+
+/// What a damaged file is told.
+pub(crate) fn damaged(sections: &Sections, error: gimli::Error) -> Unreadable {
+    sections.elf.span.refuse(format!("debug information: {error}"), "undamaged DWARF")
+}
+
+impl World<'_> {
+    /// Whether a split unit of this id is among the units.
+    pub(crate) fn has_split_id(&self, id: u64) -> bool {
+        (0..self.units.len()).any(|index| {
+            let UnitType::SplitCompilation(own) = self.units[index].header.type_() else {
+                // Before DWARF 5 the id is an attribute; the name has to do.
+                return self.units[index].header.version() < 5;
+            };
+            own.0 == id
+        })
+    }
+}

@@ -1,0 +1,167 @@
+//! The interned types and their names.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::ops::Index;
+
+use super::{Aggregate, Kind, Text, Type, TypeId};
+
+/// Where a type is declared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Path as the compiler recorded it; empty = not recorded.
+    pub file: Text,
+    /// Line, from 1; 0 = not recorded.
+    pub line: u32,
+}
+
+/// One file that was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Path, with the member in parentheses for an archive.
+    pub path: String,
+    /// Build id in hexadecimal; empty = none.
+    pub build_id: String,
+    /// Path of the file that held the debug information, if another one.
+    pub debug_path: Option<String>,
+}
+
+/// Types read from debug information; see the [module](super).
+#[derive(Debug, Default)]
+pub struct Database {
+    types: Vec<Type>,
+    places: HashMap<TypeId, Place>,
+    interned: HashMap<u64, TypeId, BuildHasherDefault<Prehashed>>,
+    texts: HashSet<Text>,
+    names: HashMap<Text, Vec<TypeId>>,
+    roots: Vec<TypeId>,
+    /// Files that were read, the named one first.
+    pub sources: Vec<Source>,
+    /// Size of a pointer in bytes on the machine the file is for.
+    pub pointer_size: u64,
+    /// What could not be read and was left out, one line each.
+    pub left_out: Vec<String>,
+}
+
+/// Passes a hash through.
+#[derive(Debug, Default)]
+struct Prehashed(u64);
+
+impl std::hash::Hasher for Prehashed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        self.0 = value;
+    }
+}
+
+impl Index<TypeId> for Database {
+    type Output = Type;
+
+    fn index(&self, id: TypeId) -> &Type {
+        &self.types[id.0 as usize]
+    }
+}
+
+impl Database {
+    /// Every type, the asked-for ones and their parts.
+    pub fn types(&self) -> impl Iterator<Item = (TypeId, &Type)> {
+        self.types.iter().enumerate().map(|(index, ty)| (TypeId(u32::try_from(index).unwrap_or(u32::MAX)), ty))
+    }
+
+    /// The types that were asked for, in the order they were found: definitions and typedefs.
+    #[must_use]
+    pub fn roots(&self) -> &[TypeId] {
+        &self.roots
+    }
+
+    /// The asked-for types of a bare or full name. Several = the units disagree, or scopes differ.
+    #[must_use]
+    pub fn named(&self, name: &str) -> &[TypeId] {
+        if let Some(found) = self.names.get(name) {
+            return found;
+        }
+        let last = super::last_component(name);
+        if last.len() == name.len() {
+            return &[];
+        }
+        // A full name: the run of definitions with that scope, if they are together; they are added scope by scope.
+        let scope = &name[..name.len() - last.len() - 2];
+        let Some(found) = self.names.get(last) else { return &[] };
+        let inside = |id: &TypeId| self[*id].scope.as_deref() == Some(scope);
+        let Some(start) = found.iter().position(inside) else { return &[] };
+        let length = found[start..].iter().take_while(|id| inside(id)).count();
+        &found[start..start + length]
+    }
+
+    /// Names of the asked-for types, each once, without order.
+    pub fn names(&self) -> impl Iterator<Item = &Text> {
+        self.names.keys()
+    }
+
+    /// Where a type is declared.
+    #[must_use]
+    pub fn place(&self, id: TypeId) -> Option<&Place> {
+        self.places.get(&id)
+    }
+
+    /// The struct, class or union that a type is, behind typedefs and qualifiers.
+    #[must_use]
+    pub fn aggregate(&self, id: TypeId) -> Option<&Aggregate> {
+        match &self[self.plain(id)?].kind {
+            Kind::Aggregate(aggregate) => Some(aggregate),
+            _ => None,
+        }
+    }
+
+    /// A shared copy of a name.
+    pub(crate) fn text(&mut self, text: &str) -> Text {
+        if let Some(known) = self.texts.get(text) {
+            return Text::clone(known);
+        }
+        let text = Text::from(text);
+        self.texts.insert(Text::clone(&text));
+        text
+    }
+
+    /// Adds a type unless an equal one is there; tells whether it is new.
+    pub(crate) fn intern(&mut self, ty: Type) -> (TypeId, bool) {
+        let mut hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(&ty);
+        while let Some(known) = self.interned.get(&hash) {
+            if self[*known] == ty {
+                return (*known, false);
+            }
+            hash = hash.wrapping_add(1);
+        }
+        let id = TypeId(u32::try_from(self.types.len()).unwrap_or(u32::MAX));
+        self.types.push(ty);
+        self.interned.insert(hash, id);
+        (id, true)
+    }
+
+    /// Records where a type is declared.
+    pub(crate) fn set_place(&mut self, id: TypeId, place: Place) {
+        self.places.entry(id).or_insert(place);
+    }
+
+    /// Makes a type findable by its name.
+    pub(crate) fn add_root(&mut self, id: TypeId) {
+        let Some(name) = self[id].name.clone() else { return };
+        let known = self.names.entry(name).or_default();
+        if known.contains(&id) {
+            return;
+        }
+        let scope = &self.types[id.0 as usize].scope;
+        let after = known.iter().rposition(|known| self.types[known.0 as usize].scope == *scope);
+        known.insert(after.map_or(known.len(), |after| after + 1), id);
+        self.roots.push(id);
+    }
+}

@@ -1,0 +1,114 @@
+//! `draw`: well-formed, complete, to scale.
+
+mod common;
+
+use common::{code, layout, text};
+use nrt_layout::draw::drawing;
+use nrt_layout::draw::grid::{Row, rows, runs};
+use nrt_layout::draw::poster::{COLUMNS, poster};
+use nrt_layout::emit::from_documents;
+use nrt_layout::emit::shape::Shapes;
+
+fn documented() -> Shapes {
+    from_documents(None, &[]).expect("the tables are well-formed").1
+}
+
+/// Checks that elements close in the order they open, and that nothing but known text stands between them.
+fn well_formed(svg: &str) {
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = svg;
+    while let Some(start) = rest.find('<') {
+        rest = &rest[start..];
+        if let Some(script) = rest.strip_prefix("<![CDATA[") {
+            rest = &script[script.find("]]>").expect("the script ends") + 3..];
+            continue;
+        }
+        let end = rest.find('>').expect("an element ends");
+        let tag = &rest[1..end];
+        assert!(!tag.contains('<'), "{tag}");
+        assert_eq!(tag.matches('"').count() % 2, 0, "{tag}");
+        if let Some(name) = tag.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(name));
+        } else if !tag.ends_with('/') {
+            open.push(tag.split_whitespace().next().expect("a name"));
+        }
+        rest = &rest[end + 1..];
+    }
+    assert!(open.is_empty(), "{open:?}");
+}
+
+#[test]
+fn every_documented_struct_is_drawn_whole() {
+    let shapes = documented();
+    let mut fields = 0;
+    for record in &shapes.records {
+        let svg = drawing(&shapes, std::slice::from_ref(&record.name), 1);
+        well_formed(&svg);
+        for member in &record.members {
+            let told = format!("{} at {}, {} bytes", member.name, member.offset, member.size);
+            let listed = format!(">{}</text>", member.offset);
+            assert!(svg.contains(&told) || svg.contains(&listed), "{}: {told}", record.name);
+            fields += 1;
+        }
+    }
+    println!("{} structs and {fields} members drawn", shapes.records.len());
+}
+
+/// The rows of every struct cover each of its bytes once, and no row is longer than a line.
+#[test]
+fn rows_cover_every_byte_once() {
+    for record in &documented().records {
+        let runs = runs(record);
+        let mut end = 0;
+        for row in rows(&runs, record.size) {
+            match row {
+                Row::Line(at, parts) => {
+                    assert_eq!(at, end, "{}", record.name);
+                    for part in parts {
+                        assert_eq!(part.start, end, "{}", record.name);
+                        assert!(part.end > part.start && part.end <= at + 64, "{}", record.name);
+                        end = part.end;
+                    }
+                }
+                Row::Skipped(at, lines, run) => {
+                    assert_eq!(at, end, "{}", record.name);
+                    end += lines * 64;
+                    assert!(run.start <= at && run.end >= end, "{}", record.name);
+                }
+            }
+        }
+        assert_eq!(end, record.size, "{}", record.name);
+    }
+}
+
+#[test]
+fn holes_and_embedded_structs_are_visible() {
+    let output = layout(&["draw", "dmem_allocator_t"]);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    let svg = text(&output.stdout);
+    well_formed(&svg);
+    for words in ["class=\"hole\"", "class=\"lock\"", "data-panel=\"of-dmem_t\"", "id=\"of-dmem_t\"", "<text", "@media print"] {
+        assert!(svg.contains(words), "{words}");
+    }
+    assert!(!svg.contains("href=\"http"), "a drawing needs nothing from elsewhere");
+}
+
+#[test]
+fn the_poster_has_the_whole_tree() {
+    let svg = poster(&documented());
+    well_formed(&svg);
+    for name in COLUMNS.iter().copied().flatten() {
+        assert!(svg.contains(&format!(">{name}</text>")), "{name}");
+    }
+    let edges = svg.matches("marker-end").count();
+    println!("{edges} edges");
+    assert!(edges > 40, "{edges}");
+}
+
+#[test]
+fn faults_have_their_codes() {
+    assert_eq!(code(&layout(&["draw", "no_such_struct"])), 2);
+    assert_eq!(code(&layout(&["draw"])), 2);
+    assert_eq!(code(&layout(&["draw", "dmem_t", "--tree"])), 2);
+    assert_eq!(code(&layout(&["draw", "dmem_t", "-o", "no/such/folder/x.svg"])), 3);
+}

@@ -1,0 +1,131 @@
+//! The gdb script on a running process and on a core file of it.
+//!
+//! The process is this test program itself, started by gdb with one test chosen (`resident`) and a variable set: it loads two
+//! models on the modelled driver, installs the tree and stops at a known function.
+
+mod common;
+mod resident;
+
+use std::path::Path;
+use std::process::Command;
+
+use common::{code, layout, text, write};
+
+/// Runs gdb in batch mode; nothing, loudly, when there is none.
+fn gdb(arguments: &[&str], child: bool) -> Option<String> {
+    let mut command = Command::new("gdb");
+    command.args(["-nx", "-batch", "-q"]).args(["-ex", "set confirm off", "-ex", "set debuginfod enabled off"]).args(arguments);
+    if child {
+        command.env(resident::VARIABLE, "1");
+    }
+    match command.output() {
+        Ok(output) => Some(format!("{}{}", text(&output.stdout), text(&output.stderr))),
+        Err(error) => {
+            println!("SKIPPED (1 of 1 gdb session): gdb does not start: {error}");
+            eprintln!("SKIPPED: gdb does not start: {error}");
+            None
+        }
+    }
+}
+
+/// The script as emitted, which is the committed one.
+fn script(directory: &Path) -> String {
+    let output = layout(&["emit", "gdb"]);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    assert_eq!(text(&output.stdout), include_str!("../gdb/nrt.py"), "gdb/nrt.py is `emit gdb`");
+    write(directory, "nrt.py", &output.stdout).display().to_string()
+}
+
+/// What the commands say about the two models of [`resident`].
+fn holds(out: &str, place: &str) {
+    let expected = [
+        // The tree: Cayman, one device, eight cores, two to a logical core.
+        "CAYMAN, 1 devices, 8 cores registered",
+        "  ND0  ",
+        "    NC0  ",
+        "    NC7  0 B on device",
+        "scratchpad: 1 pages of 512 MiB",
+        // The databases.
+        "models in 256 buckets",
+        "\"alpha\": 0 users, ",
+        "\"beta\": 0 users, ",
+        // The lists.
+        "GLOBAL allocator",
+        "MODEL of alpha",
+        "3 MiB of weight in HBM 0",
+        "5 MiB of weight in HBM 1",
+        "64 KiB of tensor in HBM 0",
+        // The ledgers.
+        "weight 3 MiB",
+        "weight 5 MiB",
+        "events in a ring of ",
+        "+ NC0 3 MiB of weight",
+        "lists and ledger agree",
+    ];
+    for words in expected {
+        assert!(out.contains(words), "{place}: no {words:?} in\n{out}");
+    }
+    assert!(!out.contains("Traceback") && !out.contains("cannot read"), "{place}:\n{out}");
+}
+
+const TASKS: [&str; 10] =
+    ["-ex", "nrt tree", "-ex", "nrt models", "-ex", "nrt allocator", "-ex", "nrt ledger 0 64", "-ex", "nrt check"];
+
+#[test]
+fn a_live_process_and_its_core_file() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let source = format!("source {}", script(directory.path()));
+    let core = directory.path().join("core");
+    let save = format!("gcore {}", core.display());
+    let program = std::env::current_exe().expect("this test has a path").display().to_string();
+
+    let stop = format!("break {}", resident::STOP);
+    let mut live = vec!["-ex", &stop, "-ex", "run", "-ex", &source];
+    live.extend(TASKS);
+    live.extend([
+        "-ex",
+        &save,
+        "-ex",
+        "kill",
+        "--args",
+        &program,
+        "--exact",
+        "resident::stays_until_it_is_looked_at",
+        "--nocapture",
+    ]);
+    let Some(out) = gdb(&live, true) else { return };
+    holds(&out, "live process");
+    assert!(core.is_file(), "no core file:\n{out}");
+
+    let file = core.display().to_string();
+    let mut dead = vec!["-ex", &source];
+    dead.extend(TASKS);
+    dead.extend([program.as_str(), file.as_str()]);
+    let out = gdb(&dead, false).expect("gdb started before");
+    holds(&out, "core file");
+
+    // The same core without the program's debug information: the symbol is enough.
+    let stripped = directory.path().join("stripped");
+    let strip = Command::new("strip").arg("--strip-debug").arg("-o").arg(&stripped).arg(&program).status();
+    if strip.is_ok_and(|status| status.success()) {
+        let stripped = stripped.display().to_string();
+        let mut dead = vec!["-ex", &source];
+        dead.extend(TASKS);
+        dead.extend([stripped.as_str(), file.as_str()]);
+        holds(&gdb(&dead, false).expect("gdb started before"), "core file without debug information");
+    }
+}
+
+#[test]
+fn faults_are_said() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let source = format!("source {}", script(directory.path()));
+    let program = std::env::current_exe().expect("this test has a path").display().to_string();
+    // Not started yet: the tree is not installed. An address that holds nothing. A word that is no task.
+    let tasks = ["-ex", "nrt tree", "-ex", "nrt at 64", "-ex", "nrt tree", "-ex", "nrt nonsense", "-ex", "nrt dmem"];
+    let Some(out) = gdb(&[&["-ex", source.as_str()], tasks.as_slice(), &[&program]].concat(), false) else { return };
+    for words in ["no tree is installed yet", "cannot read", "usage: nrt tree|"] {
+        assert!(out.contains(words), "no {words:?} in\n{out}");
+    }
+    assert!(!out.contains("Traceback"), "{out}");
+}
