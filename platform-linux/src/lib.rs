@@ -46,6 +46,7 @@ pub mod memory;
 pub mod output;
 pub mod process;
 mod raw;
+pub mod request;
 mod strings;
 pub mod threads;
 
