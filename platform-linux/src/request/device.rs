@@ -118,10 +118,19 @@ questions!(
 );
 
 impl DeviceBdfExt<'_> {
-    /// Asks about the opened device itself. Another index can end in a kernel assertion, so there is none.
+    /// Asks about the opened device itself.
     #[must_use]
     pub fn new() -> Self {
         Self::from_argument(neuron_ioctl_device_bdf_ext::zeroed())
+    }
+
+    /// Asks about `node` through a descriptor of `opened`. `None` below it and beyond the last device slot, which is a
+    /// kernel assertion that ends the caller.
+    #[must_use]
+    pub fn of(opened: u32, node: u32) -> Option<Self> {
+        let mut argument = neuron_ioctl_device_bdf_ext::zeroed();
+        argument.nd_index = node.checked_sub(opened)?;
+        (node < 64).then(|| Self::from_argument(argument))
     }
 }
 

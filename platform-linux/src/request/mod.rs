@@ -79,6 +79,36 @@ pub unsafe trait Request: Ioctl<Output = Reply<Self::Argument>> {
     const NUMBER: u32;
 }
 
+/// A request that stays with the caller, for the few whose struct says something after a failure too.
+#[derive(Debug)]
+pub struct InPlace<'r, R>(pub &'r mut R);
+
+// SAFETY: everything is the inner request's, which lives longer than this.
+unsafe impl<R: Request> Ioctl for InPlace<'_, R> {
+    type Output = R::Output;
+    const IS_MUTATING: bool = true;
+
+    fn opcode(&self) -> rustix::ioctl::Opcode {
+        self.0.opcode()
+    }
+
+    fn as_ptr(&mut self) -> *mut c_void {
+        self.0.as_ptr()
+    }
+
+    unsafe fn output_from_ptr(returned: rustix::ioctl::IoctlOutput, argument: *mut c_void) -> rustix::io::Result<R::Output> {
+        // SAFETY: the pointer is the inner request's own; the caller's promise, passed on.
+        unsafe { R::output_from_ptr(returned, argument) }
+    }
+}
+
+// SAFETY: as for `Ioctl`.
+unsafe impl<R: Request> Request for InPlace<'_, R> {
+    type Argument = R::Argument;
+    const NAME: &'static str = R::NAME;
+    const NUMBER: u32 = R::NUMBER;
+}
+
 /// Declares requests: `Name("C_NAME") = number, struct;`.
 macro_rules! requests {
     ($( $(#[$meta:meta])* $name:ident($text:literal) = $number:literal, $argument:ty; )*) => {$(
