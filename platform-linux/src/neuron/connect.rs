@@ -202,6 +202,20 @@ impl<S: System> LinuxDriver<S> {
         Ok(Self { system, machine, misc, owner, slots: [const { Slot::new() }; MAX_DEVICES as usize] })
     }
 
+    /// Gives up forms of requests although the driver has them: to behave as with an older driver, or to rule a newer path
+    /// out when something is wrong. To be called before a device is opened.
+    ///
+    /// # Errors
+    /// The connection, when a device is open: its memory was allocated with the forms of before.
+    #[allow(clippy::result_large_err, reason = "the error is the connection itself")]
+    pub fn limited_to(mut self, forms: Forms) -> Result<Self, Self> {
+        if self.slots.iter().any(Slot::is_open) {
+            return Err(self);
+        }
+        self.machine.forms = self.machine.forms.and(forms);
+        Ok(self)
+    }
+
     /// What the machine has.
     #[must_use]
     pub const fn machine(&self) -> &Machine {

@@ -65,6 +65,34 @@ impl Forms {
     }
 }
 
+impl Forms {
+    /// The forms of a driver before 2.3.3.
+    pub const OLDEST: Self = Self {
+        alloc: AllocForm::Original,
+        wide: false,
+        asynchronous: false,
+        big_core_maps: false,
+        zero_copy: false,
+        contiguous: false,
+    };
+
+    /// What both have.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let wide = self.wide && other.wide;
+        let alloc = self.alloc.min(other.alloc);
+        Self {
+            // The 64-bit allocation makes chunks only the 64-bit copies can reach.
+            alloc: if wide { alloc } else { alloc.min(AllocForm::Typed) },
+            wide,
+            asynchronous: self.asynchronous && other.asynchronous,
+            big_core_maps: self.big_core_maps && other.big_core_maps,
+            zero_copy: self.zero_copy && other.zero_copy,
+            contiguous: self.contiguous && other.contiguous,
+        }
+    }
+}
+
 impl fmt::Display for Forms {
     /// What is missing, in words.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

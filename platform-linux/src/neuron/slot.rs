@@ -66,6 +66,11 @@ impl Slot {
         Ok(unsafe { OwnedFd::from_raw_fd(fd) })
     }
 
+    /// Whether the descriptor is open.
+    pub(super) fn is_open(&self) -> bool {
+        self.state.load(Ordering::Relaxed) & OPEN != 0
+    }
+
     /// The descriptor, for one request.
     pub(super) fn enter(&self, device: u32) -> Result<InUse<'_>, Refusal> {
         let enter = |state: u32| (state & OPEN != 0).then_some(state + 1);
