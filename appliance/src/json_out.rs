@@ -102,6 +102,15 @@ impl<'w> JsonWriter<'w> {
         write!(self.out, "{number}")
     }
 
+    /// Writes `null`.
+    ///
+    /// # Errors
+    /// The sink refused the text.
+    pub fn null(&mut self) -> fmt::Result {
+        self.separate()?;
+        self.out.write_str("null")
+    }
+
     /// Writes `true` or `false`.
     ///
     /// # Errors

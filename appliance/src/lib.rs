@@ -1,13 +1,15 @@
-//! The parts of the inference appliance that do not touch the device: the deployment file, the command line, the
-//! report with its JSON and table forms, and the weight generator.
+//! The inference appliance: hosts the models of a deployment on one Neuron device, serves requests to them, and checks every
+//! byte. [`run`] is the whole program; the rest are the parts of it that do not touch a device: the deployment file, the
+//! command line, the report with its JSON and table forms, and the weight generator.
 //!
-//! Nothing here allocates, and no value larger than a few hundred bytes passes over the stack: a [`deployment::Deployment`]
-//! and a [`report::Report`] are statics that are filled in place.
+//! Nothing here allocates. Everything large is a static that is filled in place: a [`deployment::Deployment`], a
+//! [`report::Report`], the storages of the runtime and of the driver model, the stacks of the threads.
 #![no_std]
-#![deny(missing_docs)]
+#![deny(missing_docs, unsafe_code)]
 
 pub mod cli;
 pub mod deployment;
+mod job;
 pub mod json_out;
 mod quote;
 pub mod report;
@@ -15,16 +17,13 @@ pub mod table;
 pub mod usage;
 pub mod weights;
 
-use core::fmt::Write as _;
-
 use nrt_linux::args::Args;
 use nrt_linux::env::Env;
-use nrt_linux::output::{self, Buffered};
 
-/// Runs the program and returns its exit status.
+/// Runs the program and returns its exit status, one of [`cli::Exit`]. Can be called once in a process.
+///
+/// The environment is not consulted: a deployment says everything.
 #[must_use]
-pub fn run(_args: Args<'_>, _env: Env<'_>) -> i32 {
-    let mut text: Buffered<'_> = Buffered::new(output::stderr());
-    let _ = writeln!(text, "usage: nrt-appliance [DEPLOYMENT.json] [--device PATH | --simulate ARCH] [--json]");
-    2
+pub fn run(args: Args<'_>, _env: Env<'_>) -> i32 {
+    job::run(args) as i32
 }

@@ -25,8 +25,10 @@ pub struct ModelReport {
     pub handle: u64,
     /// Logical core.
     pub vnc: u32,
-    /// Device bytes it held by usage number, over its cores.
+    /// Bytes it held by usage number, over its cores, device and pinned host memory together.
     pub bytes_by_usage: [u64; USAGES],
+    /// Bytes of these in pinned host memory.
+    pub host_bytes: u64,
     /// Requests it completed.
     pub requests: u64,
 }
@@ -52,6 +54,9 @@ pub struct Report {
     pub live_device_bytes_at_exit: u64,
     /// Allocation nodes that were still in use after close.
     pub live_nodes_at_exit: u64,
+    /// Anonymous memory of the program (stacks and statics, not the modelled device memory) that was resident after close,
+    /// in bytes; `None` when the system does not tell.
+    pub resident_anonymous_bytes_at_exit: Option<u64>,
     /// Whether all weights read back were equal to their source.
     pub weights_verified: bool,
     /// Whether all outputs carried the bytes of their inputs.
@@ -73,6 +78,7 @@ impl Report {
             peak_device_bytes: 0,
             live_device_bytes_at_exit: 0,
             live_nodes_at_exit: 0,
+            resident_anonymous_bytes_at_exit: None,
             weights_verified: false,
             outputs_verified: false,
             errors: Vec::new(),
@@ -140,6 +146,11 @@ impl Report {
         field(json, "peak_device_bytes", self.peak_device_bytes)?;
         field(json, "live_device_bytes_at_exit", self.live_device_bytes_at_exit)?;
         field(json, "live_nodes_at_exit", self.live_nodes_at_exit)?;
+        json.key("resident_anonymous_bytes_at_exit")?;
+        match self.resident_anonymous_bytes_at_exit {
+            Some(bytes) => json.number(bytes)?,
+            None => json.null()?,
+        }
         json.key("weights_verified")?;
         json.boolean(self.weights_verified)?;
         json.key("outputs_verified")?;
@@ -172,6 +183,9 @@ impl Report {
         writeln!(out, "weights {}, outputs {}", verified(self.weights_verified), verified(self.outputs_verified))?;
         let (bytes, nodes) = (self.live_device_bytes_at_exit, self.live_nodes_at_exit);
         writeln!(out, "after close: {bytes} device bytes and {nodes} nodes live")?;
+        if let Some(resident) = self.resident_anonymous_bytes_at_exit {
+            writeln!(out, "resident anonymous memory {}", Size(resident))?;
+        }
         for error in &self.errors {
             writeln!(out, "error: {error}")?;
         }
@@ -201,6 +215,7 @@ impl ModelReport {
             field(json, name, bytes)?;
         }
         json.end_object()?;
+        field(json, "host_bytes", self.host_bytes)?;
         field(json, "requests", self.requests)?;
         json.end_object()
     }

@@ -1,1 +1,26 @@
-//! nrt-benches.
+//! Side-by-side measurements of the memory core.
+//!
+//! `cargo bench -p nrt-benches` measures; this library is what its program, its smoke test and later measurements share.
+//! The method and the results are in the crate's README.
+//!
+//! * [`measure`] — batches, histograms, pinned threads, all peers in turn; [`stats`] — ratios and their intervals.
+//! * [`driver`], [`hooks`], [`world`] — a runtime whose driver costs next to nothing.
+//! * [`c`] — the original's shape, in C with pthread mutexes.
+//! * [`floor`], [`node`], [`models`] — what is measured. A new group is a function that gives
+//!   [`Scenario`](measure::Scenario)s, added to the list in [`cli`].
+//! * [`counts`] — instructions per operation; [`report`], [`machine`] — tables and files.
+#![deny(missing_docs, unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
+
+pub mod c;
+pub mod cli;
+pub mod counts;
+pub mod driver;
+pub mod floor;
+pub mod hooks;
+pub mod machine;
+pub mod measure;
+pub mod models;
+pub mod node;
+pub mod report;
+pub mod stats;
+pub mod world;

@@ -221,6 +221,13 @@ pub enum Cause {
     },
     /// The plan repeats a variable id.
     DuplicateVariable(u32),
+    /// The pieces of a region count variable ids beyond the last one.
+    VariableRange {
+        /// Id of the first piece.
+        first: u32,
+        /// Number of pieces.
+        count: u64,
+    },
     /// The model has no such variable, or the variable has no memory.
     UnknownVariable(u32),
     /// Scratchpad page size outside 1..=0xFFFF_FFFF.
@@ -277,6 +284,13 @@ pub enum Cause {
         /// Channel of the target.
         target: u32,
     },
+    /// A device-to-device copy between devices.
+    DifferentDevices {
+        /// Device of the source.
+        source: u32,
+        /// Device of the target.
+        target: u32,
+    },
     /// An executor or a source called back into the core that waits for it.
     Reentered,
     /// A wait ran into its deadline.
@@ -290,6 +304,13 @@ pub enum Cause {
     },
     /// The source of the bytes failed.
     Source(&'static str),
+    /// An environment variable cannot be what it is; the parser's own error says more.
+    Config {
+        /// Name of the variable.
+        variable: &'static str,
+        /// Offset of the first bad character.
+        position: usize,
+    },
     /// This part is not built yet.
     NotBuilt(&'static str),
 }
@@ -371,6 +392,9 @@ impl fmt::Display for Cause {
             }
             Self::NameTooLong { length, limit } => write!(f, "a name of {length} bytes, expected at most {limit}"),
             Self::DuplicateVariable(id) => write!(f, "variable {id} occurs twice in the plan"),
+            Self::VariableRange { first, count } => {
+                write!(f, "{count} pieces from variable {first} on, expected ids up to 4294967295")
+            }
             Self::UnknownVariable(id) => write!(f, "the model has no memory for a variable {id}"),
             Self::ScratchpadPageSize(bytes) => write!(f, "scratchpad page size {bytes}, expected 1 to 4294967295"),
             Self::ScratchpadPages { need, limit } => write!(f, "{need} scratchpad pages are needed, a core can have {limit}"),
@@ -397,10 +421,14 @@ impl fmt::Display for Cause {
             Self::DifferentHbm { source, target } => {
                 write!(f, "a device copy from HBM {source} to HBM {target}, expected one HBM")
             }
+            Self::DifferentDevices { source, target } => {
+                write!(f, "a device copy from ND {source} to ND {target}, expected one device")
+            }
             Self::Reentered => f.write_str("an executor or a source of bytes called back into the core that waits for it"),
             Self::TimedOut(what) => write!(f, "timed out waiting for {what}"),
             Self::Busy { operations, models } => write!(f, "{operations} operations and {models} models are still in use"),
             Self::Source(what) => write!(f, "the source of the bytes failed: {what}"),
+            Self::Config { variable, position } => write!(f, "{variable}: bad value at character {}", position + 1),
             Self::NotBuilt(what) => write!(f, "not implemented in this version: {what}"),
         }
     }

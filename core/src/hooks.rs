@@ -33,7 +33,8 @@ pub enum Level {
 /// must differ between any two threads that exist at the same time.
 pub unsafe trait Hooks: Sync {
     /// Sleeps while the 32-bit word at `word` equals `expected`, at most until `deadline_ns` on the clock of
-    /// [`now_ns`](Hooks::now_ns); `None` waits for ever. May return early at any time (the semantics of a futex wait).
+    /// [`now_ns`](Hooks::now_ns); `None` waits for ever. May return early at any time (the semantics of a futex wait),
+    /// but reports [`Wait::TimedOut`] only to a caller whom no [`wake`](Hooks::wake) has chosen: otherwise that wake-up is lost.
     fn wait(&self, word: *const u32, expected: u32, deadline_ns: Option<u64>) -> Wait;
 
     /// Wakes up to `count` threads that sleep on `word`.

@@ -127,6 +127,7 @@ mod arena;
 pub mod context;
 mod dmem;
 pub mod driver;
+pub mod environment;
 mod error;
 mod hash_table;
 pub mod hooks;

@@ -14,7 +14,7 @@ use crate::context::ResolvedCore;
 use crate::driver::Driver;
 use crate::error::{Cause, Error, Result};
 use crate::hash_table::HashTable;
-use crate::hooks::{Hooks, Wait};
+use crate::hooks::Hooks;
 use crate::status::Status;
 use crate::sync;
 use crate::system::System;
@@ -135,16 +135,8 @@ impl<D: Driver, H: Hooks> System<D, H> {
     pub(crate) fn drained(&self, slot: NonNull<ModelSlot>, deadline_ns: Option<u64>) -> bool {
         // SAFETY: as in `database_release`.
         let count = unsafe { &(*slot.as_ptr()).model.ref_count };
-        loop {
-            if sync::finish_drain(count) {
-                return true;
-            }
-            // The low half holds the count: a release in between changes it and the wait returns at once.
-            let now = sync::outstanding(count) as u32;
-            if now != 0 && self.hooks.wait(low_half(count), now, deadline_ns) == Wait::TimedOut {
-                return sync::finish_drain(count);
-            }
-        }
+        // The low half holds the count: a release in between changes it and the wait returns at once.
+        sync::wait_drained(count, |now| self.hooks.wait(low_half(count), now, deadline_ns))
     }
 
     /// Makes a removed model findable again; its references were never disturbed.

@@ -9,7 +9,7 @@ use core::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
 use crate::abi::{dmem_t, nrt_tensor_mem_type_t, nrt_tensor_storage_t, nrt_tensor_t};
 use crate::arch::Arch;
 use crate::arena::{StorageSlot, TENSOR_NAME, TensorSlot};
-use crate::dmem::{DmemRequest, within};
+use crate::dmem::{DmemRequest, in_host_memory, within};
 use crate::driver::Driver;
 use crate::error::{Cause, Error, Result};
 use crate::hooks::Hooks;
@@ -292,22 +292,16 @@ impl<D: Driver, H: Hooks> System<D, H> {
                     self.dmem_copy(from, from_start, to, to_start, size)
                 }
             }
-            // The tensor's lock first, the copy buffer's inside it, in both directions.
-            (Backing::Plain(from), Backing::Dmem(to)) => self.with_plain(from_storage, |()| {
-                // SAFETY: the span lies inside the backing, which the lock makes this thread's; the tensor holds a
-                // reference to the node.
-                unsafe {
-                    let bytes = core::slice::from_raw_parts(from.add(from_start as usize).as_ptr(), size as usize);
-                    self.dmem_copy_in(to, to_start, bytes)
-                }
-            }),
-            (Backing::Dmem(from), Backing::Plain(to)) => self.with_plain(to_storage, |()| {
-                // SAFETY: the span lies inside the backing, which the lock makes this thread's.
-                unsafe {
-                    let bytes = core::slice::from_raw_parts_mut(to.add(to_start as usize).as_ptr(), size as usize);
-                    self.dmem_copy_out(from, from_start, bytes)
-                }
-            }),
+            (Backing::Plain(from), Backing::Dmem(to)) => {
+                // SAFETY: the span lies inside the backing.
+                let from = unsafe { from.add(from_start as usize) };
+                // SAFETY: the tensor holds a reference to the node.
+                unsafe { self.plain_to_dmem(from_storage, from, to, to_start, size) }
+            }
+            (Backing::Dmem(from), Backing::Plain(to)) => {
+                // SAFETY: as above.
+                unsafe { self.dmem_to_plain(from, from_start, to_storage, to.add(to_start as usize), size) }
+            }
             (Backing::Plain(from), Backing::Plain(to)) => {
                 // Both locks in order of address, one lock when the storage is the same.
                 let (first, second) = (from_storage.min(to_storage), from_storage.max(to_storage));
@@ -318,6 +312,64 @@ impl<D: Driver, H: Hooks> System<D, H> {
                 });
                 Ok(())
             }
+        }
+    }
+
+    /// A copy buffer's lock comes first, the plain tensor's inside it, in both directions: the source of a model's bytes may
+    /// read a plain tensor while the model's copy buffer is held. Pinned host memory needs no copy buffer.
+    ///
+    /// # Safety
+    /// `size` bytes at `from` lie in the backing of `storage`; the caller holds a reference to `to`.
+    unsafe fn plain_to_dmem(
+        &self,
+        storage: NonNull<nrt_tensor_storage_t>,
+        from: NonNull<u8>,
+        to: NonNull<dmem_t>,
+        offset: u64,
+        size: u64,
+    ) -> Result<()> {
+        // SAFETY: by contract; the lock makes the bytes this thread's.
+        unsafe {
+            if in_host_memory(to) {
+                return self.with_plain(storage, |()| {
+                    let bytes = core::slice::from_raw_parts(from.as_ptr(), size as usize);
+                    self.dmem_copy_in(to, offset, bytes)
+                });
+            }
+            self.dmem_copy_in_from(to, offset, size, &mut |chunk, at| {
+                self.with_plain(storage, |()| {
+                    from.add(at as usize).copy_to(NonNull::from(&mut *chunk).cast(), chunk.len());
+                });
+                Ok(())
+            })
+        }
+    }
+
+    /// As [`plain_to_dmem`](Self::plain_to_dmem), the other way.
+    ///
+    /// # Safety
+    /// `size` bytes at `to` lie in the backing of `storage`; the caller holds a reference to `from`.
+    unsafe fn dmem_to_plain(
+        &self,
+        from: NonNull<dmem_t>,
+        offset: u64,
+        storage: NonNull<nrt_tensor_storage_t>,
+        to: NonNull<u8>,
+        size: u64,
+    ) -> Result<()> {
+        // SAFETY: by contract; the lock makes the bytes this thread's.
+        unsafe {
+            if in_host_memory(from) {
+                return self.with_plain(storage, |()| {
+                    let bytes = core::slice::from_raw_parts_mut(to.as_ptr(), size as usize);
+                    self.dmem_copy_out(from, offset, bytes)
+                });
+            }
+            self.dmem_copy_out_to(from, offset, size, &mut |chunk, at| {
+                self.with_plain(storage, |()| {
+                    to.add(at as usize).copy_from(NonNull::from(chunk).cast(), chunk.len());
+                });
+            })
         }
     }
 

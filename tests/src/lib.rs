@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 use nrt_core::driver::FaultInjector;
 use nrt_core::{Arch, Config, Runtime, Storage};
 use nrt_linux::hooks::LinuxHooks;
-use nrt_linux::memory::SharedRegion;
+use nrt_linux::memory::Mapping;
 use nrt_sim::{Backing, Region, Sim, SimConfig, SimStorage};
 
 /// The driver under test: the model behind a fault injector, both for the life of the process.
@@ -15,16 +15,14 @@ pub type TestRuntime = Runtime<TestDriver, LinuxHooks>;
 /// Storage of the tests: small enough to fill.
 pub type TestStorage = Storage<512, 8, 256, 32, 256>;
 
-/// Backs the modelled memory with sparse shared mappings that stay until the process ends.
-pub struct SharedMemory;
+/// Backs the modelled memory with sparse mappings that stay until the process ends. They take no descriptor, so a test binary
+/// can start as many models as it likes.
+pub struct SparseMemory;
 
-// SAFETY: each call maps a new region of `bytes` zeroed, page-aligned, shared bytes, which is never unmapped.
-unsafe impl Backing for SharedMemory {
+// SAFETY: each call maps a new region of `bytes` zeroed, page-aligned bytes, which is never unmapped.
+unsafe impl Backing for SparseMemory {
     fn region(&self, _: Region, bytes: u64) -> Option<NonNull<u8>> {
-        let region = SharedRegion::new(c"simulated device memory", usize::try_from(bytes).ok()?).ok()?;
-        let base = region.base();
-        std::mem::forget(region);
-        Some(base)
+        Mapping::sparse(usize::try_from(bytes).ok()?).ok().map(|mapping| mapping.into_raw().0)
     }
 }
 
@@ -50,7 +48,7 @@ pub fn storage<const N: usize, const M: usize, const R: usize, const T: usize, c
 pub fn driver(config: SimConfig) -> TestDriver {
     // SAFETY: zeroed memory is a valid storage of the model.
     let storage = unsafe { leak_zeroed::<SimStorage<65_536>>() };
-    let sim = Sim::new(storage, config, &SharedMemory).unwrap_or_else(|error| panic!("the model does not start: {error}"));
+    let sim = Sim::new(storage, config, &SparseMemory).unwrap_or_else(|error| panic!("the model does not start: {error}"));
     Box::leak(Box::new(FaultInjector::new(sim)))
 }
 

@@ -14,9 +14,8 @@ use crate::error::{Cause, Error, Result};
 use crate::hooks::Hooks;
 use crate::sync;
 use crate::system::System;
-use crate::usage::Location;
 
-use super::range_of;
+use super::{in_host_memory, range_of};
 
 /// Bytes of the bounce buffer of a core (`NDL_COPY_BUF_SIZE`).
 pub(crate) const BOUNCE_BYTES: u64 = 2 << 20;
@@ -52,7 +51,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
             Ok(Target {
                 core: self.resolve((*raw).pcore)?,
                 range: range_of(node),
-                host: (*raw).mem_type.0 == Location::Host as u32,
+                host: in_host_memory(node),
                 start: offset + (*raw).align_offset as u64,
             })
         }
@@ -130,7 +129,34 @@ impl<D: Driver, H: Hooks> System<D, H> {
                 .read(device, target.range, target.start, bytes)
                 .map_err(|errno| Error::driver(Call::Read, device, errno));
         }
-        let size = bytes.len() as u64;
+        self.stage_out(&target, bytes.len() as u64, &mut |chunk, position| {
+            bytes[position as usize..][..chunk.len()].copy_from_slice(chunk);
+        })
+    }
+
+    /// Copies `size` bytes from a node in device memory at `offset`; `take(chunk, position)` gets them piece by piece,
+    /// straight out of the mapped bounce buffer. `take` must not copy through the same core.
+    ///
+    /// # Errors
+    /// As [`dmem_copy_in`](Self::dmem_copy_in); some pieces may have been taken then.
+    ///
+    /// # Safety
+    /// The caller holds a reference to `node`.
+    pub(crate) unsafe fn dmem_copy_out_to(
+        &self,
+        node: NonNull<dmem_t>,
+        offset: u64,
+        size: u64,
+        take: &mut dyn FnMut(&[u8], u64),
+    ) -> Result<()> {
+        // SAFETY: by contract.
+        let target = unsafe { self.target(node, offset, size)? };
+        debug_assert!(!target.host, "pinned host memory does not pass the bounce buffer");
+        self.stage_out(&target, size, take)
+    }
+
+    fn stage_out(&self, target: &Target<'_>, size: u64, take: &mut dyn FnMut(&[u8], u64)) -> Result<()> {
+        let device = target.core.device;
         self.with_bounce(&target.core, |bounce, range| {
             let mut done = 0;
             while done < size {
@@ -138,7 +164,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
                 self.driver
                     .copy(device, target.range, target.start + done, range, 0, length)
                     .map_err(|errno| Error::driver(Call::Copy, device, errno))?;
-                bytes[done as usize..][..length as usize].copy_from_slice(&bounce[..length as usize]);
+                take(&bounce[..length as usize], done);
                 done += length;
             }
             Ok(())
@@ -207,7 +233,8 @@ impl<D: Driver, H: Hooks> System<D, H> {
         // SAFETY: by contract.
         let (from, to) = unsafe { (self.target(src, src_offset, size)?, self.target(dst, dst_offset, size)?) };
         if from.core.device != to.core.device {
-            return Err(Error::invalid(Cause::DeviceNotInUse(to.core.device)));
+            let (source, target) = (from.core.device, to.core.device);
+            return Err(Error::invalid(Cause::DifferentDevices { source, target }));
         }
         self.driver
             .copy(from.core.device, from.range, from.start, to.range, to.start, size)

@@ -22,7 +22,7 @@ use crate::driver::{Call, Driver};
 use crate::error::{Cause, Error, Result};
 use crate::hooks::Hooks;
 use crate::system::System;
-use crate::usage::Usage;
+use crate::usage::{Location, Usage};
 
 /// The driver's description of a node's memory.
 ///
@@ -33,6 +33,16 @@ pub(crate) unsafe fn range_of<'a>(node: NonNull<dmem_t>) -> &'a ndl_mem_info_t {
     // SAFETY: nodes are the first member of their slot and their pointers carry the provenance of the slot array; the
     // range is written before the node is published and only read afterwards.
     unsafe { &(*node.cast::<NodeSlot>().as_ptr()).range }
+}
+
+/// Whether a node is pinned host memory, which the driver copies without a bounce buffer.
+///
+/// # Safety
+/// `node` is a live node.
+#[inline]
+pub(crate) unsafe fn in_host_memory(node: NonNull<dmem_t>) -> bool {
+    // SAFETY: live by contract; written before publication.
+    unsafe { (*node.as_ptr()).mem_type.0 == Location::Host as u32 }
 }
 
 impl<D: Driver, H: Hooks> System<D, H> {

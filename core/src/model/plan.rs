@@ -15,7 +15,8 @@ pub type SourceError = &'static str;
 /// Where the bytes of a region come from.
 pub trait ByteSource {
     /// Writes the bytes at `offset` of the source into all of `buffer`. The buffer may be the mapped bounce buffer of a core
-    /// whose lock is held: the source must not copy through the same core.
+    /// whose lock is held: the source must not copy through the same core, and sources of two cores must not copy through
+    /// each other's. Reading a plain host tensor is fine.
     ///
     /// # Errors
     /// A short text; the load then fails and leaves nothing.
@@ -65,6 +66,11 @@ pub(crate) struct Piece {
 }
 
 impl RegionPlan<'_> {
+    /// Number of pieces that belong to this subgraph; the chunks were checked.
+    fn piece_count(&self) -> u64 {
+        self.chunks.map_or(1, |chunks| self.bytes.div_ceil(chunks.bytes).saturating_sub(chunks.first).div_ceil(chunks.step))
+    }
+
     /// The pieces that belong to this subgraph.
     pub(crate) fn pieces(&self) -> impl Iterator<Item = Piece> {
         let Self { bytes, first_variable, .. } = *self;
@@ -205,6 +211,10 @@ impl RegionPlan<'_> {
         }
         if self.align != 0 && !self.align.is_power_of_two() {
             return Err(Error::invalid(Cause::Alignment(self.align)));
+        }
+        let count = self.piece_count();
+        if count.saturating_sub(1) > u64::from(u32::MAX - self.first_variable) {
+            return Err(Error::invalid(Cause::VariableRange { first: self.first_variable, count }));
         }
         let channels = arch.channels_per_device();
         match self.channel {

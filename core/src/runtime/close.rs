@@ -45,13 +45,14 @@ impl CloseReport {
 
 impl<D: Driver, H: Hooks> Runtime<D, H> {
     /// Closes the runtime: nobody gets in any more, those inside have `timeout_ns` to leave (`None` = for ever), then
-    /// everything is taken down and the storage is free for another runtime.
+    /// everything is taken down and the storage is free for another runtime. Handles dropped meanwhile give back what they
+    /// hold, so that nothing is forgotten when the close gives up.
     ///
     /// # Errors
     /// `NRT_CLOSED` when it is closed already; `NRT_EXEC_NC_BUSY` with the counts when operations are still inside at the
     /// deadline — the runtime is then open as before.
     pub fn close(&self, timeout_ns: Option<u64>) -> Result<CloseReport> {
-        if !self.gate.shut() {
+        if !self.gate.begin_close() {
             return Err(Error::new(Status::Closed, Cause::NotOpen));
         }
         let deadline = self.deadline(timeout_ns);
@@ -61,6 +62,9 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
             self.gate.open();
             return Err(Error::new(Status::ExecNcBusy, Cause::Busy { operations, models }));
         }
+        // Only releases can have come in since, and these come to an end.
+        self.gate.shut();
+        self.gate.wait_empty(&self.system.hooks, None);
         Ok(self.system.destroy())
     }
 }
@@ -75,10 +79,12 @@ impl<D: Driver, H: Hooks> Drop for Runtime<D, H> {
 }
 
 impl<D: Driver, H: Hooks> System<D, H> {
-    /// Models that somebody holds a reference to.
+    /// Models that somebody holds a reference to. Whoever holds one holds it on the first core too.
     fn referenced_models(&self) -> u32 {
         let mut models = 0;
-        self.for_each_core(|core| self.for_each_resident(core, |slot| models += u32::from(self.references(slot) > 0)));
+        for core in (0..self.settings.vcores).filter_map(|vnc| self.core(vnc, 0).ok()) {
+            self.for_each_resident(&core, |slot| models += u32::from(self.references(slot) > 0));
+        }
         models
     }
 

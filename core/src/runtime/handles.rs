@@ -106,7 +106,7 @@ impl<'r, D: Driver, H: Hooks> Dmem<'r, D, H> {
 
 impl<D: Driver, H: Hooks> Drop for Dmem<'_, D, H> {
     fn drop(&mut self) {
-        let Ok(_inside) = self.runtime.enter() else { return };
+        let Ok(_inside) = self.runtime.enter_to_release() else { return };
         if let Ok(node) = self.node() {
             // SAFETY: the reference is this handle's.
             unsafe { self.runtime.system.dmem_free(node) };
@@ -188,7 +188,7 @@ impl<D: Driver, H: Hooks> Tensor<'_, D, H> {
 
 impl<D: Driver, H: Hooks> Drop for Tensor<'_, D, H> {
     fn drop(&mut self) {
-        let Ok(_inside) = self.runtime.enter() else { return };
+        let Ok(_inside) = self.runtime.enter_to_release() else { return };
         if let Ok(slot) = self.slot() {
             // SAFETY: the view's reference is this handle's.
             unsafe { self.runtime.system.tensor_free(slot) };
@@ -245,8 +245,9 @@ impl<'r, D: Driver, H: Hooks> Model<'r, D, H> {
     /// # Errors
     /// `NRT_INVALID_HANDLE` when somebody unloaded it by its id already.
     pub fn unload(self) -> Result<()> {
+        let _inside = self.runtime.enter_to_release()?;
         let core = self.core();
-        core.unload(self.into_id())
+        core.unload_inside(self.into_id())
     }
 
     /// Unloads it if its users leave within `timeout_ns`; otherwise gives the token to go on with.
@@ -254,8 +255,9 @@ impl<'r, D: Driver, H: Hooks> Model<'r, D, H> {
     /// # Errors
     /// `NRT_INVALID_HANDLE` when somebody unloaded it by its id already.
     pub fn unload_within(self, timeout_ns: u64) -> Result<Option<Draining<'r, D, H>>> {
+        let inside = self.runtime.enter_to_release()?;
         let core = self.core();
-        let mut draining = core.begin_unload(self.into_id())?;
+        let mut draining = core.begin_unload_inside(self.into_id(), inside)?;
         Ok(if draining.wait(Some(timeout_ns)) { None } else { Some(draining) })
     }
 
@@ -287,9 +289,12 @@ impl<'r, D: Driver, H: Hooks> Model<'r, D, H> {
 
 impl<D: Driver, H: Hooks> Drop for Model<'_, D, H> {
     fn drop(&mut self) {
-        if let Ok(mut draining) = self.core().begin_unload(self.id)
-            && !draining.try_finish()
-        {
+        let Ok(inside) = self.runtime.enter_to_release() else { return };
+        let gone = match self.core().begin_unload_inside(self.id, inside) {
+            Ok(mut draining) => draining.try_finish(),
+            Err(error) => error.status == Status::InvalidHandle,
+        };
+        if !gone {
             self.runtime
                 .system
                 .hooks
@@ -343,7 +348,7 @@ impl<'r, D: Driver, H: Hooks> Draining<'r, D, H> {
     pub fn cancel(self) -> Option<Model<'r, D, H>> {
         let (runtime, Removal { vnc, id, .. }, finished) = (self.runtime, self.removal, self.finished);
         drop(self);
-        (!finished).then_some(Model { runtime, vnc, id })
+        (!finished).then(|| Model { runtime, vnc, id })
     }
 }
 

@@ -11,6 +11,7 @@ use crate::hooks::Hooks;
 use crate::ledger::MemoryStats;
 use crate::model::{Executor, ModelPlan};
 use crate::status::Status;
+use crate::sync::InFlight;
 use crate::tensor::{Placement, TensorRef};
 use crate::usage::{Location, Usage};
 
@@ -57,8 +58,9 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
     /// (device, core of the device) of one of its physical cores.
     ///
     /// # Errors
-    /// `NRT_INVALID` when `relative` is not below the logical core size.
+    /// `NRT_INVALID` when `relative` is not below the logical core size, `NRT_CLOSED` after close.
     pub fn physical(&self, relative: u32) -> Result<(u32, u32)> {
+        let _inside = self.runtime.enter()?;
         self.resolve(relative).map(|core| (core.device, core.core))
     }
 
@@ -118,6 +120,10 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
     /// `NRT_INVALID_HANDLE` when it is not resident; `NRT_INVALID` when an executor unloads on the core it runs on.
     pub fn unload(&self, id: u32) -> Result<()> {
         let _inside = self.runtime.enter()?;
+        self.unload_inside(id)
+    }
+
+    pub(super) fn unload_inside(&self, id: u32) -> Result<()> {
         let system = &self.runtime.system;
         system.refuse_reentry(self.vnc)?;
         let mut removal = system.begin_removal(self.vnc, id).map_err(|error| Error::new(Status::InvalidHandle, error.cause))?;
@@ -132,6 +138,10 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
     /// As [`unload`](Self::unload).
     pub fn begin_unload(&self, id: u32) -> Result<Draining<'r, D, H>> {
         let inside = self.runtime.enter()?;
+        self.begin_unload_inside(id, inside)
+    }
+
+    pub(super) fn begin_unload_inside(&self, id: u32, inside: InFlight<'r, H>) -> Result<Draining<'r, D, H>> {
         self.runtime.system.refuse_reentry(self.vnc)?;
         let removal =
             self.runtime.system.begin_removal(self.vnc, id).map_err(|error| Error::new(Status::InvalidHandle, error.cause))?;
@@ -200,8 +210,9 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
     /// Id of the model that executes on a physical core now, or 0.
     ///
     /// # Errors
-    /// `NRT_INVALID` when there is no such core.
+    /// `NRT_INVALID` when there is no such core, `NRT_CLOSED` after close.
     pub fn running_model(&self, relative: u32) -> Result<u32> {
+        let _inside = self.runtime.enter()?;
         Ok(self.runtime.system.running_model(&self.resolve(relative)?))
     }
 

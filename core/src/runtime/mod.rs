@@ -43,6 +43,11 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
         self.gate.enter(&self.system.hooks).ok_or(Error::new(Status::Closed, Cause::NotOpen))
     }
 
+    /// Enters to give something back, also while a close waits.
+    fn enter_to_release(&self) -> Result<InFlight<'_, H>> {
+        self.gate.enter_to_release(&self.system.hooks).ok_or(Error::new(Status::Closed, Cause::NotOpen))
+    }
+
     /// Number of logical cores.
     #[must_use]
     pub fn logical_cores(&self) -> u32 {
@@ -101,10 +106,11 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
         &self.system.hooks
     }
 
-    /// Device bytes held now, on all devices together.
+    /// Device bytes held now, on all devices together; 0 after close.
     #[must_use]
     pub fn device_bytes(&self) -> u64 {
-        self.system.device_bytes()
+        // A look at the tree must not meet its teardown.
+        self.enter_to_release().map_or(0, |_inside| self.system.device_bytes())
     }
 
     /// Largest number of device bytes held after any load or tensor allocation.
@@ -113,10 +119,10 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
         self.peak.load(Relaxed)
     }
 
-    /// Live allocations, device and pinned host memory.
+    /// Live allocations, device and pinned host memory; 0 after close.
     #[must_use]
     pub fn live_nodes(&self) -> u64 {
-        self.system.live_nodes()
+        self.enter_to_release().map_or(0, |_inside| self.system.live_nodes())
     }
 
     /// Remembers the peak.

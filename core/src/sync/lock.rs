@@ -20,16 +20,25 @@ const SPINS: u32 = 64;
 /// Takes the lock in `word`, sleeping through `wait` when it is held. `wait` gets the value the word must still have for
 /// the caller to sleep. Gives `false` when `wait` reported that the deadline passed.
 ///
+/// A caller that gives up leaves the lock marked as contended, at the price of one needless wake-up. It owes nobody one,
+/// as long as `wait` reports a passed deadline only to those who were not woken, as the kernel does.
+///
 /// # Cost
 /// One read-modify-write when the lock is free.
 #[inline]
 pub fn acquire<W: Word<Int = u32>>(word: &W, wait: impl FnMut(u32) -> Wait) -> bool {
-    if word.compare_exchange(FREE, HELD, Acquire, Relaxed).is_ok() { true } else { acquire_slow(word, wait) }
+    acquire_after(word, SPINS, wait)
+}
+
+/// [`acquire`] with another number of looks before sleeping; a model checker wants few.
+#[inline]
+pub fn acquire_after<W: Word<Int = u32>>(word: &W, spins: u32, wait: impl FnMut(u32) -> Wait) -> bool {
+    if word.compare_exchange(FREE, HELD, Acquire, Relaxed).is_ok() { true } else { acquire_slow(word, spins, wait) }
 }
 
 #[cold]
-fn acquire_slow<W: Word<Int = u32>>(word: &W, mut wait: impl FnMut(u32) -> Wait) -> bool {
-    for _ in 0..SPINS {
+fn acquire_slow<W: Word<Int = u32>>(word: &W, spins: u32, mut wait: impl FnMut(u32) -> Wait) -> bool {
+    for _ in 0..spins {
         match word.load(Relaxed) {
             FREE if word.compare_exchange(FREE, HELD, Acquire, Relaxed).is_ok() => return true,
             CONTENDED => break,
@@ -84,10 +93,11 @@ pub fn lock<'a, H: Hooks>(lock: &'a pthread_mutex_t, hooks: &'a H) -> Guard<'a, 
 
 /// Takes the lock unless `deadline_ns` passes first.
 pub fn lock_until<'a, H: Hooks>(lock: &'a pthread_mutex_t, hooks: &'a H, deadline_ns: Option<u64>) -> Option<Guard<'a, H>> {
-    acquire(&lock.word, |expected| hooks.wait(lock.word.as_ptr(), expected, deadline_ns)).then_some(Guard { lock, hooks })
+    // Lazily: a guard made too early and thrown away would release the lock of whoever holds it.
+    acquire(&lock.word, |expected| hooks.wait(lock.word.as_ptr(), expected, deadline_ns)).then(|| Guard { lock, hooks })
 }
 
 /// Takes the lock if it is free right now.
 pub fn try_lock<'a, H: Hooks>(lock: &'a pthread_mutex_t, hooks: &'a H) -> Option<Guard<'a, H>> {
-    lock.word.compare_exchange(FREE, HELD, Acquire, Relaxed).is_ok().then_some(Guard { lock, hooks })
+    lock.word.compare_exchange(FREE, HELD, Acquire, Relaxed).is_ok().then(|| Guard { lock, hooks })
 }

@@ -9,8 +9,11 @@ mod lock;
 mod refs;
 mod word;
 
+#[cfg(test)]
+mod tests;
+
 pub use free_stack::FreeStack;
-pub use gate::{Gate, InFlight};
-pub use lock::{Guard, acquire, lock, lock_until, release, try_lock};
-pub use refs::{DRAINING, begin_drain, cancel_drain, enter, finish_drain, leave, outstanding};
+pub use gate::{Gate, GateWords, InFlight};
+pub use lock::{Guard, acquire, acquire_after, lock, lock_until, release, try_lock};
+pub use refs::{DRAINING, begin_drain, cancel_drain, enter, finish_drain, leave, outstanding, wait_drained};
 pub use word::Word;

@@ -28,12 +28,13 @@ fn full_report() -> Report {
     report.set_arch(Arch::Cayman);
     report.logical_cores = 4;
     let bytes_by_usage = usage(&[("weight", 4096), ("instr_pe", 512), ("scratchpad", 1 << 33)]);
-    let model = ModelReport { name: name("gen\"er\\ate"), handle: 10001, vnc: 3, bytes_by_usage, requests: 12 };
+    let model = ModelReport { name: name("gen\"er\\ate"), handle: 10001, vnc: 3, bytes_by_usage, host_bytes: 512, requests: 12 };
     report.models.push(model.clone()).unwrap();
     report.models.push(ModelReport { name: name("embed"), handle: 10002, vnc: 0, requests: 13, ..model }).unwrap();
     report.requests = 25;
     report.reloads = 3;
     report.peak_device_bytes = u64::MAX;
+    report.resident_anonymous_bytes_at_exit = Some(3 << 20);
     report.weights_verified = true;
     report.outputs_verified = true;
     report
@@ -56,6 +57,7 @@ fn report_as_json() {
     assert_eq!(value["models"][0]["bytes_by_usage"]["weight"], 4096);
     assert_eq!(value["models"][0]["bytes_by_usage"]["scratchpad"], 1u64 << 33);
     assert_eq!(value["models"][0]["bytes_by_usage"]["tensor"], 0);
+    assert_eq!(value["models"][0]["host_bytes"], 512);
     assert_eq!(value["models"][0]["name"], "gen\"er\\ate");
     assert_eq!(value["models"][1]["handle"], 10002);
     assert_eq!(value["models"][1]["vnc"], 0);
@@ -66,8 +68,8 @@ fn report_as_json() {
         top,
         json!({
             "arch": "cayman", "logical_cores": 4, "requests": 25, "reloads": 3, "peak_device_bytes": u64::MAX,
-            "live_device_bytes_at_exit": 0, "live_nodes_at_exit": 0, "weights_verified": true,
-            "outputs_verified": true, "errors": []
+            "live_device_bytes_at_exit": 0, "live_nodes_at_exit": 0,
+            "resident_anonymous_bytes_at_exit": 3 << 20, "weights_verified": true, "outputs_verified": true, "errors": []
         })
     );
 
@@ -82,6 +84,7 @@ fn an_empty_report() {
     assert!(!report.holds(), "nothing has been verified");
     let value = json_of(&report);
     assert_eq!((&value["arch"], &value["models"]), (&json!("unknown"), &json!([])));
+    assert_eq!(value["resident_anonymous_bytes_at_exit"], Value::Null);
 }
 
 #[test]
@@ -130,6 +133,7 @@ cayman with 4 logical cores
 requests 25, reloads 3, peak 17179869184.000GB
 weights verified, outputs NOT VERIFIED
 after close: 0 device bytes and 0 nodes live
+resident anonymous memory 3.000MB
 error: output y of model embed differs at byte 7
 "
     );

@@ -71,7 +71,11 @@ fn shipped_deployments() {
 
     let default = parse(DEFAULT_DEPLOYMENT).unwrap();
     assert_eq!((default.threads, default.requests, default.reload_every), (2, 200, 50));
-    assert_eq!(default.models().iter().map(|model| model.vnc).collect::<Vec<_>>(), [0, 0, 0, 2]);
+    assert_eq!(default.models().iter().map(|model| model.vnc).collect::<Vec<_>>(), [0, 0, 0, 1]);
+    // It is what `--simulate` without a file runs.
+    for arch in Arch::ALL {
+        assert_eq!(parse_as(DEFAULT_DEPLOYMENT, Some(arch)).unwrap().arch(), arch);
+    }
 }
 
 #[test]

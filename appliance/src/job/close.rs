@@ -1,0 +1,133 @@
+//! The proof that nothing is left: of the ledger, of the pools, of the driver.
+
+use nrt_core::{CloseReport, Usage};
+use nrt_sim::{Hazards, Live, Sim};
+
+use super::findings::Findings;
+use super::server::{PATIENCE_NS, Runtime};
+
+/// Nodes of the microcode library that a core keeps for models to come: the image and the table.
+const LIBRARY_NODES: u32 = 2;
+
+/// Checks that nothing is held when all models are unloaded and all tensors are gone, except the microcode library of a
+/// core, which stays until the core is closed.
+pub(super) fn check_unloaded(runtime: &Runtime<'_>, sim: &Sim, findings: &Findings) {
+    let mut allocations = 0;
+    let visited = runtime.for_each_core_usage(|core| {
+        let (device, index) = (core.device, core.core);
+        allocations += u64::from(core.allocations);
+        for usage in Usage::ALL {
+            let bytes = core.bytes[usage.number()];
+            if bytes != 0 && usage != Usage::UcodeLib {
+                findings.error(format_args!("ND{device}:NC{index} holds {bytes} bytes of {} after unload", usage.name()));
+            }
+        }
+        let kept = if core.bytes[Usage::UcodeLib.number()] == 0 { 0 } else { LIBRARY_NODES };
+        if core.allocations != kept {
+            findings
+                .error(format_args!("ND{device}:NC{index} holds {} allocations after unload, expected {kept}", core.allocations));
+        }
+    });
+    if let Err(error) = visited {
+        findings.error(format_args!("the ledger cannot be read after unload: {error}"));
+    }
+    let config = sim.kernel().config();
+    let (mut chunks, mut bytes) = (0, 0);
+    for device in 0..config.devices {
+        let live = sim.live(device);
+        // Each core's bounce buffer is the driver library's and in no ledger.
+        chunks += live.chunks.saturating_sub(config.cores_per_device.into());
+        bytes += live.device_bytes;
+    }
+    if chunks != allocations || bytes < runtime.device_bytes() {
+        findings.error(format_args!(
+            "after unload the driver counts {chunks} allocations and {bytes} device bytes, the runtime {allocations} and {}",
+            runtime.device_bytes()
+        ));
+    }
+}
+
+/// Closes the runtime and checks that it found nothing left over.
+pub(super) fn close(runtime: &Runtime<'_>, findings: &Findings) {
+    let (bytes, nodes) = match runtime.close(Some(PATIENCE_NS)) {
+        Ok(report) => {
+            if !report.is_clean() {
+                unclean(&report, findings);
+            }
+            (report.device_bytes + report.quarantined_bytes, report.nodes + u64::from(report.quarantined))
+        }
+        Err(error) => {
+            findings.error(format_args!("the runtime cannot be closed: {error}"));
+            (runtime.device_bytes(), runtime.live_nodes())
+        }
+    };
+    findings.report(|report| {
+        report.live_device_bytes_at_exit = bytes;
+        report.live_nodes_at_exit = nodes;
+    });
+}
+
+fn unclean(report: &CloseReport, findings: &Findings) {
+    let CloseReport {
+        models,
+        tensors,
+        allocations,
+        quarantined,
+        quarantined_bytes,
+        device_bytes,
+        nodes,
+        slots,
+        refused_requests,
+    } = *report;
+    findings.error(format_args!(
+        "close found {models} models, {tensors} tensors and {allocations} allocations; {quarantined} allocations of \
+         {quarantined_bytes} bytes stay with the driver, {refused_requests} requests were refused; {device_bytes} device bytes, \
+         {nodes} nodes and {slots} slots are left"
+    ));
+}
+
+/// Checks that the driver has nothing left, and saw nothing that would harm a real device.
+pub(super) fn check_driver(sim: &Sim, findings: &Findings) {
+    for device in 0..sim.kernel().config().devices {
+        let live = sim.live(device);
+        if live != Live::default() {
+            findings.error(format_args!(
+                "ND {device}: the driver still has {} allocations, {} device bytes, {} host bytes and {} mappings",
+                live.chunks, live.device_bytes, live.host_bytes, live.mappings
+            ));
+            findings.report(|report| report.live_device_bytes_at_exit += live.device_bytes);
+        }
+        let hazards = sim.hazards(device);
+        if hazards != Hazards::default() {
+            findings.error(format_args!("ND {device}: requests that harm a device: {}", Counted(hazards)));
+        }
+    }
+}
+
+/// The hazards that occurred, with their numbers.
+struct Counted(Hazards);
+
+impl core::fmt::Display for Counted {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let hazards = &self.0;
+        let named = [
+            ("unattached alloc", hazards.unattached_alloc),
+            ("zero length", hazards.zero_length),
+            ("freed while mapped", hazards.freed_while_mapped),
+            ("wrapped range", hazards.wrapped_range),
+            ("contiguous host", hazards.contiguous_host),
+            ("contiguous order", hazards.contiguous_order),
+            ("oversize async", hazards.oversize_async),
+            ("overlapping async", hazards.overlapping_async),
+            ("abandoned async", hazards.abandoned_async),
+            ("stale range", hazards.stale_range),
+            ("out of chunk records", hazards.out_of_records),
+        ];
+        let mut before = "";
+        for (name, count) in named.into_iter().filter(|(_, count)| *count != 0) {
+            write!(f, "{before}{name} {count}")?;
+            before = ", ";
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,188 @@
+//! From a model of the deployment to what the runtime loads.
+//!
+//! # Variable ids
+//! The same on every core of a model:
+//!
+//! | id | variable |
+//! | --- | --- |
+//! | 1 + k | input k |
+//! | 17 + k | output k |
+//! | 0x100 + i | code of engine i in the order PE, ACT, POOL, DVE, SP |
+//! | 0x105 | spill |
+//! | 0x200 + i | region i |
+//! | 0x1_0000 + n | the n-th weight chunk on this core: chunk n × subgraphs + the core's place in the logical core |
+//!
+//! # Content
+//! Weights carry the bytes of their source. Code carries a seeded stream of its own, and so does a microcode library; all
+//! models get the same libraries, since those of one SUNDA core share a single copy. Spill and further regions have no
+//! content.
+
+use heapless::Vec;
+use nrt_core::arch::Arch;
+use nrt_core::model::{ByteSource, Carveout, Chunks, IoPlan, ModelPlan, RegionPlan, SubgraphPlan, UcodeFunction, UcodeLibrary};
+use nrt_core::{Location, Usage};
+
+use super::source::Seeded;
+use crate::deployment::{self, MAX_REGIONS, MAX_TENSORS, MAX_ULIBS, Model, Tensor};
+
+const INPUTS: u32 = 1;
+const OUTPUTS: u32 = INPUTS + MAX_TENSORS as u32;
+const CODE: u32 = 0x100;
+const SPILL: u32 = CODE + ENGINES as u32;
+const REGIONS: u32 = 0x200;
+const WEIGHTS: u32 = 0x1_0000;
+
+/// Engines that have code.
+const ENGINES: usize = 5;
+const ENGINE_USAGES: [Usage; ENGINES] = [Usage::InstrPe, Usage::InstrAct, Usage::InstrPool, Usage::InstrDve, Usage::InstrSp];
+
+/// Most physical cores of a logical core.
+const MAX_SUBGRAPHS: usize = 2;
+/// Most regions of a plan: weights, code, spill, and those of the deployment.
+const MAX_PLAN_REGIONS: usize = 1 + ENGINES + 1 + MAX_REGIONS;
+
+/// Bytes of the image of a microcode library.
+const LIBRARY_BYTES: u64 = 64 << 10;
+/// Seed of the image of the first library; the others count on.
+const LIBRARY_SEED: u64 = 0x6c69_6200;
+/// Seed of the code of the first engine; the others count on.
+const CODE_SEED: u64 = 0x636f_6465_0000;
+
+/// What each library offers.
+const FUNCTIONS: [UcodeFunction<'static>; 2] = [
+    UcodeFunction { name: "custom_gather", opcode: 0xf0, sub_opcode: 0 },
+    UcodeFunction { name: "custom_scatter", opcode: 0xf0, sub_opcode: 1 },
+];
+
+/// A part of a model whose content is known.
+pub(super) struct Piece {
+    /// Place of its core in the logical core.
+    pub(super) relative: u32,
+    pub(super) variable: u32,
+    /// Offset of its first byte in the source.
+    pub(super) offset: u64,
+    pub(super) bytes: u64,
+    /// Seed of the content; `None` = it is weights.
+    pub(super) code: Option<u64>,
+}
+
+/// Bytes of code of each engine: a fifth each, and what is left over on the first ones.
+fn code_bytes(model: &Model) -> [u64; ENGINES] {
+    let (each, rest) = (model.code_bytes / ENGINES as u64, model.code_bytes % ENGINES as u64);
+    core::array::from_fn(|engine| each + u64::from((engine as u64) < rest))
+}
+
+/// Number of weight chunks on each core.
+pub(super) fn weight_chunks(model: &Model, weight_bytes: u64, relative: u32) -> u64 {
+    let (chunks, step) = (model.weight_chunks(weight_bytes), u64::from(model.subgraphs.max(1)));
+    chunks.saturating_sub(u64::from(relative)).div_ceil(step)
+}
+
+/// Pieces of memory that a model has on one of its cores.
+pub(super) fn pieces_on_core(model: &Model, weight_bytes: u64, relative: u32) -> u64 {
+    let code = code_bytes(model).iter().filter(|bytes| **bytes != 0).count() as u64;
+    weight_chunks(model, weight_bytes, relative) + code + u64::from(model.spill_bytes != 0) + model.regions.len() as u64
+}
+
+/// Every piece of a model whose content is known.
+pub(super) fn known_pieces(model: &Model, weight_bytes: u64) -> impl Iterator<Item = Piece> {
+    let chunk = model.weight_chunk_bytes;
+    let subgraphs = u64::from(model.subgraphs);
+    let weights = (0..model.weight_chunks(weight_bytes)).map(move |index| Piece {
+        relative: (index % subgraphs) as u32,
+        // The numbers of mem_refs fit 32 bits: there is one for each, and the pool is smaller.
+        variable: WEIGHTS + (index / subgraphs) as u32,
+        offset: index * chunk,
+        bytes: chunk.min(weight_bytes - index * chunk),
+        code: None,
+    });
+    let code = (0..model.subgraphs).flat_map(move |relative| {
+        (0..).zip(code_bytes(model)).filter(|(_, bytes)| *bytes != 0).map(move |(engine, bytes)| Piece {
+            relative,
+            variable: CODE + engine,
+            offset: 0,
+            bytes,
+            code: Some(CODE_SEED + u64::from(engine)),
+        })
+    });
+    weights.chain(code)
+}
+
+/// Calls `work` with the plan of a model whose weights come from `weights`.
+pub(super) fn with_plan<R>(
+    model: &Model,
+    arch: Arch,
+    weights: &dyn ByteSource,
+    weight_bytes: u64,
+    work: impl FnOnce(&ModelPlan<'_>) -> R,
+) -> R {
+    let code: [Seeded; ENGINES] = core::array::from_fn(|engine| Seeded(CODE_SEED + engine as u64));
+    let images: [Seeded; MAX_ULIBS as usize] = core::array::from_fn(|library| Seeded(LIBRARY_SEED + library as u64));
+    let libraries: Vec<UcodeLibrary<'_>, { MAX_ULIBS as usize }> = images
+        .iter()
+        .take(model.ulibs as usize)
+        .map(|content| UcodeLibrary { content, bytes: LIBRARY_BYTES, flags: 0, total_cpus: 8, functions: &FUNCTIONS })
+        .collect();
+    let carveouts: &[Carveout] = if arch == Arch::Cayman { &[Carveout::EVTACCEL] } else { &[] };
+    let inputs = io(&model.inputs, INPUTS);
+    let outputs = io(&model.outputs, OUTPUTS);
+    let regions: Vec<Vec<RegionPlan<'_>, MAX_PLAN_REGIONS>, MAX_SUBGRAPHS> =
+        (0..model.subgraphs).map(|relative| regions(model, weights, weight_bytes, &code, relative)).collect();
+    let subgraphs: Vec<SubgraphPlan<'_>, MAX_SUBGRAPHS> = regions
+        .iter()
+        .map(|regions| SubgraphPlan {
+            regions,
+            local_scratchpad_bytes: model.scratchpad_bytes,
+            shared_scratchpad_bytes: 0,
+            libraries: &libraries,
+            carveouts,
+            inputs: &inputs,
+            outputs: &outputs,
+        })
+        .collect();
+    work(&ModelPlan { name: &model.name, subgraphs: &subgraphs })
+}
+
+fn io(tensors: &[Tensor], first: u32) -> Vec<IoPlan<'_>, MAX_TENSORS> {
+    (first..).zip(tensors).map(|(variable, tensor)| IoPlan { name: &tensor.name, bytes: tensor.bytes, variable }).collect()
+}
+
+fn regions<'a>(
+    model: &'a Model,
+    weights: &'a dyn ByteSource,
+    weight_bytes: u64,
+    code: &'a [Seeded; ENGINES],
+    relative: u32,
+) -> Vec<RegionPlan<'a>, MAX_PLAN_REGIONS> {
+    let plain = |name, first_variable, usage, bytes| RegionPlan {
+        name,
+        first_variable,
+        usage,
+        location: Location::Device,
+        channel: None,
+        align: 0,
+        bytes,
+        chunks: None,
+        source: None,
+    };
+    let chunks = Chunks { bytes: model.weight_chunk_bytes, first: relative.into(), step: model.subgraphs.into() };
+    let weights =
+        RegionPlan { chunks: Some(chunks), source: Some(weights), ..plain("weights", WEIGHTS, Usage::Weight, weight_bytes) };
+    let code = (CODE..).zip(ENGINE_USAGES).zip(code_bytes(model)).zip(code).map(|(((variable, usage), bytes), content)| {
+        RegionPlan { source: Some(content), ..plain("code", variable, usage, bytes) }
+    });
+    let spill = plain("spill", SPILL, Usage::DramSpill, model.spill_bytes);
+    let further = (REGIONS..).zip(&model.regions).map(|(variable, region)| {
+        let usage = Usage::ALL[region.usage.number() as usize];
+        RegionPlan {
+            location: match region.location {
+                deployment::Location::Device => Location::Device,
+                deployment::Location::Host => Location::Host,
+            },
+            channel: region.channel.map(u32::from),
+            align: region.align,
+            ..plain(usage.name(), variable, usage, region.bytes)
+        }
+    });
+    core::iter::once(weights).chain(code).chain([spill]).chain(further).filter(|region| region.bytes != 0).collect()
+}

@@ -1,0 +1,5 @@
+//! `cargo bench -p nrt-benches`.
+
+fn main() -> std::process::ExitCode {
+    nrt_benches::cli::main()
+}

@@ -1,0 +1,162 @@
+//! Configuration from environment variables: a pure parser over name/value pairs (fact sheet `lnc` §§4, 5, 7).
+//!
+//! Nothing here reads the environment of the process; the platform hands the pairs in. An error names the variable, its
+//! value, the position of the first bad character, what was expected there, and what the machine has.
+
+mod error;
+mod parse;
+
+pub use error::{EnvironmentError, Expected};
+
+use crate::arena::MAX_CORES;
+use crate::driver::Probe;
+use crate::lnc;
+use crate::scratchpad::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE};
+
+/// Names of the variables.
+pub mod names {
+    /// Physical cores of a logical core; looked at first.
+    pub const LOGICAL_NC_CONFIG: &str = "NEURON_LOGICAL_NC_CONFIG";
+    /// The same, the older name; looked at when the first one is unset.
+    pub const VIRTUAL_CORE_SIZE: &str = "NEURON_RT_VIRTUAL_CORE_SIZE";
+    /// Number of logical cores wanted; 0 = all.
+    pub const NUM_CORES: &str = "NEURON_RT_NUM_CORES";
+    /// Logical core numbers wanted, a list of numbers and ranges; wins over the count.
+    pub const VISIBLE_CORES: &str = "NEURON_RT_VISIBLE_CORES";
+    /// Scratchpad page in MiB.
+    pub const SCRATCHPAD_PAGE_SIZE: &str = "NEURON_SCRATCHPAD_PAGE_SIZE";
+    /// Scratchpad page in MiB when the other one is unset.
+    pub const ONE_TMPBUF_PAGE_SIZE: &str = "NEURON_RT_ONE_TMPBUF_PAGE_SIZE_MB";
+    /// Scratchpad of an HBM's cores on one core, 0 or 1.
+    pub const SCRATCHPAD_SINGLE_CORE: &str = "NEURON_RT_DBG_SCRATCHPAD_ON_SINGLE_CORE";
+    /// Contiguous scratchpad, 0 or 1.
+    pub const CONTIGUOUS_SCRATCHPAD: &str = "NEURON_RT_DBG_EXPERIMENTAL_CONTIGUOUS_SCRATCHPAD";
+    /// Entries of a device's event ring.
+    pub const MEMLOG_MAX_SIZE: &str = "NEURON_RT_DEBUG_MEMLOG_MAX_SIZE";
+    /// Memory table with one column per usage instead of one per class, 0 or 1.
+    pub const VERBOSE_DEV_MEM: &str = "NEURON_RT_DBG_VERBOSE_DEV_MEM";
+}
+
+/// The logical cores a process asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CoreSelection {
+    /// Every core of the machine.
+    #[default]
+    All,
+    /// So many, wherever they are free.
+    Count(u32),
+    /// Exactly these: `count` logical cores from `first` on.
+    Exact {
+        /// First logical core.
+        first: u32,
+        /// How many.
+        count: u32,
+    },
+}
+
+/// What the variables say, checked against a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Environment {
+    /// Physical cores of a logical core.
+    pub logical_core_size: u32,
+    /// Which logical cores.
+    pub cores: CoreSelection,
+    /// Scratchpad page in bytes.
+    pub scratchpad_page_size: u64,
+    /// Scratchpad of an HBM's cores on one core.
+    pub scratchpad_on_single_core: bool,
+    /// Contiguous scratchpad.
+    pub contiguous_scratchpad: bool,
+    /// Entries wanted in a device's event ring; the storage has a fixed number, and this may only ask for fewer.
+    pub ring_entries: Option<u64>,
+    /// Memory table by usage instead of by class.
+    pub verbose_memory_table: bool,
+}
+
+impl Environment {
+    /// Reads the variables among `pairs` and checks them against `machine`. Unknown names are passed over; of a name that
+    /// occurs twice the first one counts, as with `getenv`.
+    ///
+    /// # Errors
+    /// The first variable, in the order of [`names`], whose value cannot be.
+    ///
+    /// ```
+    /// use nrt_core::driver::Probe;
+    /// use nrt_core::environment::{CoreSelection, Environment};
+    /// let machine = Probe { arch: nrt_core::Arch::Cayman, revision: 1, devices: 1, cores_per_device: 8, features: 0xFF };
+    /// let environment = Environment::parse(&[("NEURON_RT_VISIBLE_CORES", "1-2")], &machine)?;
+    /// assert_eq!(environment.cores, CoreSelection::Exact { first: 1, count: 2 });
+    ///
+    /// let error = Environment::parse(&[("NEURON_RT_VISIBLE_CORES", "0,x")], &machine).unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "NEURON_RT_VISIBLE_CORES=\"0,x\": character 3: expected a logical core number; \
+    ///      this machine has 1 device of 8 cores, 4 logical cores of size 2"
+    /// );
+    /// # Ok::<(), nrt_core::environment::EnvironmentError>(())
+    /// ```
+    pub fn parse(pairs: &[(&str, &str)], machine: &Probe) -> Result<Self, EnvironmentError> {
+        let get = |name: &'static str| pairs.iter().find(|(found, _)| *found == name).map(|(_, value)| (name, *value));
+        let size = logical_core_size(get(names::LOGICAL_NC_CONFIG).or_else(|| get(names::VIRTUAL_CORE_SIZE)), machine)?;
+        let context = error::Machine::new(machine, size);
+        let total = context.logical_cores();
+        let visible = get(names::VISIBLE_CORES).map(|entry| parse::core_list(entry, &context, total)).transpose()?.flatten();
+        let count = get(names::NUM_CORES)
+            .map(|entry| parse::number(entry, &context, Expected::CoreCount { total }, |n| n <= u64::from(total)))
+            .transpose()?;
+        let cores = match (visible, count) {
+            (Some((first, count)), _) => CoreSelection::Exact { first, count },
+            (None, None | Some(0)) => CoreSelection::All,
+            (None, Some(count)) => CoreSelection::Count(whole_devices(count as u32, get(names::NUM_CORES), &context)?),
+        };
+        let flag = |name| get(name).map_or(Ok(false), |entry| parse::flag(entry, &context));
+        let page = get(names::SCRATCHPAD_PAGE_SIZE).or_else(|| get(names::ONE_TMPBUF_PAGE_SIZE));
+        let scratchpad_page_size = match page {
+            Some(entry) => {
+                let fits = |mib: u64| (1..=MAX_PAGE_SIZE >> 20).contains(&mib);
+                parse::number(entry, &context, Expected::PageMebibytes, fits)? << 20
+            }
+            None => DEFAULT_PAGE_SIZE,
+        };
+        Ok(Self {
+            logical_core_size: size,
+            cores,
+            scratchpad_page_size,
+            scratchpad_on_single_core: flag(names::SCRATCHPAD_SINGLE_CORE)?,
+            contiguous_scratchpad: flag(names::CONTIGUOUS_SCRATCHPAD)?,
+            ring_entries: get(names::MEMLOG_MAX_SIZE)
+                .map(|entry| parse::number(entry, &context, Expected::Number, |_| true))
+                .transpose()?,
+            verbose_memory_table: flag(names::VERBOSE_DEV_MEM)?,
+        })
+    }
+}
+
+/// `lnc` §4: SUNDA is 1 whatever is set; else the value, or 2 (1 on devices with one core).
+fn logical_core_size(entry: Option<(&'static str, &str)>, machine: &Probe) -> Result<u32, EnvironmentError> {
+    let default = lnc::logical_core_size(machine.arch, machine.cores_per_device, None).unwrap_or(1);
+    let Some(entry) = entry else { return Ok(default) };
+    if machine.arch == crate::Arch::Sunda {
+        return Ok(default);
+    }
+    let context = error::Machine::new(machine, default);
+    let possible =
+        |n: u64| u32::try_from(n).is_ok_and(|n| lnc::logical_core_size(machine.arch, machine.cores_per_device, Some(n)).is_ok());
+    let only = if possible(2) { None } else { Some(1) };
+    parse::number(entry, &context, Expected::CoreSize { only }, possible).map(|n| n as u32)
+}
+
+/// `lnc` §6 A3: beyond SUNDA a count is one logical core or whole devices.
+fn whole_devices(count: u32, entry: Option<(&'static str, &str)>, machine: &error::Machine) -> Result<u32, EnvironmentError> {
+    let cores = count * machine.logical_core_size;
+    let fits = machine.arch == crate::Arch::Sunda || count == 1 || cores.is_multiple_of(machine.cores_per_device);
+    match entry {
+        Some(entry) if !fits => Err(EnvironmentError::new(entry, 0, Expected::WholeDevices, machine)),
+        _ => Ok(count),
+    }
+}
+
+const _: () = assert!(MAX_CORES <= 256, "core lists are kept in 256 bits");
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,9 @@
+//! The appliance as a program: built once by the workspace's own cargo, run as people run it.
+
+mod device_memory;
+mod image;
+mod load;
+mod program;
+mod refusals;
+mod serving;
+mod weights_files;

@@ -1,0 +1,186 @@
+//! Runs in which everything holds.
+
+use std::ffi::OsStr;
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::program::{RESIDENT_LIMIT, model, run, run_deployment, shipped};
+
+#[test]
+fn without_a_file_the_deployment_built_in_is_served() {
+    let outcome = run(["--json"]);
+    let report = outcome.held();
+    assert_eq!((&report["arch"], &report["logical_cores"]), (&json!("cayman"), &json!(4)));
+    assert_eq!((&report["requests"], &report["reloads"]), (&json!(200), &json!(4)));
+}
+
+#[test]
+fn the_deployment_built_in_runs_on_each_architecture() {
+    for (arch, cores) in [("sunda", 2), ("cayman", 4), ("mariana", 4)] {
+        let report = run(["--simulate", arch, "--json"]).held();
+        assert_eq!((&report["arch"], &report["logical_cores"]), (&json!(arch), &json!(cores)));
+    }
+}
+
+#[test]
+fn the_report_has_the_documented_shape() {
+    let report = run(["--json"]).held();
+    let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    let mut expected = [
+        "arch",
+        "logical_cores",
+        "models",
+        "requests",
+        "reloads",
+        "peak_device_bytes",
+        "live_device_bytes_at_exit",
+        "live_nodes_at_exit",
+        "resident_anonymous_bytes_at_exit",
+        "weights_verified",
+        "outputs_verified",
+        "errors",
+    ];
+    expected.sort_unstable();
+    assert_eq!(keys(&report), expected);
+    let models = report["models"].as_array().unwrap();
+    assert_eq!(models.len(), 4);
+    let mut handles = Vec::new();
+    for model in models {
+        assert_eq!(keys(model), ["bytes_by_usage", "handle", "host_bytes", "name", "requests", "vnc"]);
+        assert_eq!(model["bytes_by_usage"].as_object().unwrap().len(), 22);
+        assert_eq!(model["requests"], 50);
+        handles.push(model["handle"].as_u64().unwrap());
+    }
+    handles.sort_unstable();
+    handles.dedup();
+    assert!(handles.len() == 4 && handles[0] > 0, "{handles:?}");
+    // Every model was loaded once and reloaded once: the last ids are beyond the first ones.
+    assert_eq!(handles, [5, 6, 7, 8]);
+    assert!(report["peak_device_bytes"].as_u64().unwrap() > 4 * (512 << 20), "a scratchpad page on each of four cores");
+}
+
+#[test]
+fn the_bytes_of_a_model_are_told_by_usage() {
+    let report = run(["--json"]).held();
+    let generate = &report["models"][0];
+    assert_eq!((&generate["name"], &generate["vnc"]), (&json!("generate"), &json!(0)));
+    let bytes = &generate["bytes_by_usage"];
+    let code: u64 =
+        ["instr_pe", "instr_act", "instr_pool", "instr_dve", "instr_sp"].map(|usage| bytes[usage].as_u64().unwrap()).iter().sum();
+    // Code, spill and regions are for each of two cores, weights for both together.
+    assert_eq!(code, 2 * 524_288);
+    for (usage, held) in
+        [("weight", 3_145_728), ("dram_spill", 2 * 131_072), ("dma_ring_io", 2 * 65_536), ("act_table", 2 * 16_384)]
+    {
+        assert_eq!(bytes[usage], held, "{usage}");
+    }
+    assert_eq!(generate["host_bytes"], 2 * 65_536);
+    assert_eq!(report["models"][2]["bytes_by_usage"]["weight"], 700_001);
+}
+
+#[test]
+fn every_shipped_deployment_holds() {
+    let mut served = 0;
+    for entry in fs::read_dir(shipped("")).unwrap() {
+        let path = entry.unwrap().path();
+        let text: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        let report = run([path.as_os_str(), OsStr::new("--json")]).held();
+        let (requests, every) = (text["requests"].as_u64().unwrap(), text["reload_every"].as_u64().unwrap());
+        assert_eq!(report["arch"], text["arch"], "{path:?}");
+        assert_eq!((&report["requests"], &report["reloads"]), (&json!(requests), &json!(requests / every)), "{path:?}");
+        served += 1;
+    }
+    assert_eq!(served, 6);
+}
+
+#[test]
+fn text_for_people() {
+    let outcome = run([shipped("three-on-one-core.json")]);
+    assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""));
+    let text = &outcome.stdout;
+    for piece in [
+        "Device memory\nCORE / MODEL",
+        "ND 0:NC 0",
+        "\n  (shared)",
+        "\n  small",
+        "\n  medium",
+        "\n  large",
+        "cayman with 8 logical cores\n",
+        "requests 300, reloads 6, peak ",
+        "weights verified, outputs verified\n",
+        "after close: 0 device bytes and 0 nodes live\n",
+        "resident anonymous memory ",
+    ] {
+        assert!(text.contains(piece), "{piece:?} is missing:\n{text}");
+    }
+    assert!(!text.contains("error:") && !text.contains("Pinned host memory"), "{text}");
+    let host = run::<&str>([]).stdout;
+    assert!(host.contains("Pinned host memory of the models\n"), "{host}");
+}
+
+#[test]
+fn models_of_one_core_share_it() {
+    let deployment = json!({
+        "arch": "sunda", "threads": 3, "requests": 90, "reload_every": 10,
+        "models": (0..3).map(|index| {
+            model(&format!("m{index}"), 1, json!({ "seed": index, "bytes": 300_000 }), json!({ "scratchpad_bytes": 1 << 20, "ulibs": 1 }))
+        }).collect::<Vec<_>>()
+    });
+    let report = run_deployment(&deployment).held();
+    assert_eq!(report["reloads"], 9);
+    // One scratchpad page, not three.
+    let peak = report["peak_device_bytes"].as_u64().unwrap();
+    assert!((512 << 20..600 << 20).contains(&peak), "{peak}");
+}
+
+#[test]
+fn outputs_are_cut_and_repeated() {
+    let io = json!({
+        "inputs": [{ "name": "a", "bytes": 100_003 }, { "name": "b", "bytes": 1 }, { "name": "c", "bytes": 70_000 }],
+        "outputs": [
+            { "name": "cut", "bytes": 3 }, { "name": "ones", "bytes": 77 }, { "name": "same", "bytes": 70_000 },
+            { "name": "repeated", "bytes": 300_010 }
+        ]
+    });
+    let deployment = json!({
+        "arch": "mariana", "requests": 10, "threads": 2,
+        "models": [model("m", 3, json!({ "seed": 5, "bytes": 1 }), io)]
+    });
+    run_deployment(&deployment).held();
+}
+
+#[test]
+fn addresses_far_beyond_four_gibibytes() {
+    // Memory far into the HBM: a region of 20 GiB, never touched, lies in front of everything else.
+    let far = json!({ "regions": [{ "usage": "generic", "bytes": 20_u64 << 30 }], "subgraphs": 1 });
+    let deployment = json!({
+        "arch": "mariana", "requests": 20, "reload_every": 4,
+        "models": [
+            model("far", 0, json!({ "seed": 1, "bytes": 5_000_000 }), far),
+            model("behind", 0, json!({ "seed": 2, "bytes": 5_000_000 }), json!({}))
+        ]
+    });
+    let report = run_deployment(&deployment).held();
+    assert!(report["peak_device_bytes"].as_u64().unwrap() > 20 << 30);
+}
+
+#[test]
+fn without_requests_there_is_still_something_to_check() {
+    let deployment = json!({ "arch": "cayman", "models": [model("m", 0, json!({ "seed": 1, "bytes": 10 }), json!({}))] });
+    let report = run_deployment(&deployment).held();
+    assert_eq!((&report["requests"], &report["reloads"]), (&json!(0), &json!(0)));
+}
+
+#[test]
+fn many_devices_and_models() {
+    let models =
+        (0..64).map(|index| model(&format!("m{index}"), index * 2, json!({ "seed": index, "bytes": 10_000 }), json!({})));
+    let deployment = json!({
+        "arch": "cayman", "devices": 32, "threads": 16, "requests": 640, "reload_every": 64, "models": models.collect::<Vec<_>>()
+    });
+    let report = run_deployment(&deployment).report();
+    assert_eq!((&report["errors"], &report["logical_cores"], &report["reloads"]), (&json!([]), &json!(128), &json!(10)));
+    let resident = report["resident_anonymous_bytes_at_exit"].as_u64().unwrap();
+    assert!(resident < 4 * RESIDENT_LIMIT, "{resident}");
+}

@@ -1,0 +1,72 @@
+//! The n-th request of the driver fails, for every n.
+
+use nrt_core::driver::{Call, Errno};
+use nrt_core::{Arch, Status};
+
+use crate::rig::{ERRNOS, Rig};
+use crate::scenario::run;
+use crate::session::{Fault, Reference, Session};
+
+/// A run without faults, on a storage that is fresh or was used.
+pub(crate) fn clean(rig: &Rig, reference: Option<&Reference>) -> Reference {
+    let reference = run(Session::new(rig, reference, Fault::None)).unwrap();
+    rig.settle(false);
+    rig.check_hazards(false);
+    reference
+}
+
+fn every_request_once(arch: Arch, size: u32) {
+    let rig = Rig::new(arch, size);
+    let reference = clean(&rig, None);
+    let mut points = 0;
+    for n in 1..=reference.requests {
+        for errno in ERRNOS {
+            run(Session::new(&rig, Some(&reference), Fault::Once(n, errno))).unwrap();
+            assert_eq!(rig.driver.injected(), 1, "request {n}");
+            rig.settle(rig.failed(Call::Close));
+            rig.check_hazards(rig.failed(Call::Unmap));
+            points += 1;
+        }
+        if n % 8 == 0 {
+            clean(&rig, Some(&reference));
+        }
+    }
+    println!("{arch}, logical core size {size}: {points} faults over {} requests", reference.requests);
+}
+
+#[test]
+fn sunda() {
+    every_request_once(Arch::Sunda, 1);
+}
+
+#[test]
+fn cayman_single() {
+    every_request_once(Arch::Cayman, 1);
+}
+
+#[test]
+fn cayman_pairs() {
+    every_request_once(Arch::Cayman, 2);
+}
+
+#[test]
+fn mariana_single() {
+    every_request_once(Arch::Mariana, 1);
+}
+
+#[test]
+fn mariana_pairs() {
+    every_request_once(Arch::Mariana, 2);
+}
+
+/// No device is no failure of the driver.
+#[test]
+fn no_device() {
+    let rig = Rig::new(Arch::Cayman, 2);
+    rig.driver.watch(&[Call::Probe]);
+    rig.driver.fail_nth(1, Errno::ENODEV);
+    let error = rig.init().err().unwrap();
+    assert_eq!(error.status, Status::Invalid);
+    rig.settle(false);
+    clean(&rig, None);
+}

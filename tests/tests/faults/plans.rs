@@ -1,0 +1,132 @@
+//! Two models: one on every core of the logical core with everything a model can have, one small one on the first core.
+
+use std::cell::Cell;
+
+use nrt_core::model::{
+    ByteSource, Carveout, Chunks, IoPlan, ModelPlan, RegionPlan, SourceError, SubgraphPlan, UcodeFunction, UcodeLibrary,
+};
+use nrt_core::{Location, Usage};
+
+/// Bytes that follow from seed and offset. Fails a chosen read.
+pub(crate) struct Pattern {
+    seed: u8,
+    reads: Cell<u64>,
+    fail_at: Cell<u64>,
+}
+
+pub(crate) const REFUSED: SourceError = "no such byte";
+
+impl Pattern {
+    pub(crate) fn new(seed: u8) -> Self {
+        Self { seed, reads: Cell::new(0), fail_at: Cell::new(u64::MAX) }
+    }
+
+    pub(crate) fn byte(seed: u8, offset: u64) -> u8 {
+        (offset % 251) as u8 ^ seed
+    }
+
+    pub(crate) fn fail_nth(&self, n: u64) {
+        self.reads.set(0);
+        self.fail_at.set(n);
+    }
+
+    pub(crate) fn reads(&self) -> u64 {
+        self.reads.get()
+    }
+}
+
+impl ByteSource for Pattern {
+    fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<(), SourceError> {
+        self.reads.set(self.reads.get() + 1);
+        if self.reads.get() == self.fail_at.get() {
+            buffer.fill(0xEE);
+            return Err(REFUSED);
+        }
+        for (at, byte) in (offset..).zip(buffer) {
+            *byte = Self::byte(self.seed, at);
+        }
+        Ok(())
+    }
+}
+
+pub(crate) const WEIGHT: u32 = 100;
+pub(crate) const CHUNK: u64 = 4096;
+pub(crate) const WEIGHT_BYTES: u64 = 5 * CHUNK + 100;
+pub(crate) const IMAGE_BYTES: u64 = 3000;
+pub(crate) const X: u64 = 4096;
+pub(crate) const Y: u64 = 512;
+pub(crate) const Z: u64 = 6000;
+/// Sizes of what lies in pinned host memory, unlike any size in device memory.
+pub(crate) const HOST_SIZES: [u64; 3] = [RING, PINNED, HOST_TENSOR];
+pub(crate) const RING: u64 = 8193;
+pub(crate) const PINNED: u64 = 12_289;
+pub(crate) const HOST_TENSOR: u64 = 2049;
+
+const FUNCTIONS: [UcodeFunction<'static>; 2] =
+    [UcodeFunction { name: "first", opcode: 0xA0, sub_opcode: 1 }, UcodeFunction { name: "second", opcode: 0xA1, sub_opcode: 0 }];
+
+fn library(content: &Pattern) -> UcodeLibrary<'_> {
+    UcodeLibrary { content, bytes: IMAGE_BYTES, flags: 5, total_cpus: 8, functions: &FUNCTIONS }
+}
+
+fn region<'a>(name: &'a str, first_variable: u32, usage: Usage, bytes: u64, source: Option<&'a Pattern>) -> RegionPlan<'a> {
+    RegionPlan {
+        name,
+        first_variable,
+        usage,
+        location: if usage == Usage::DmaRingIo { Location::Host } else { Location::Device },
+        channel: None,
+        align: if usage == Usage::InstrPe { 65_536 } else { 0 },
+        bytes,
+        chunks: None,
+        source: source.map(|source| source as &dyn ByteSource),
+    }
+}
+
+/// Calls `with` with the large model on `cores` cores.
+pub(crate) fn large<T>(cores: u32, source: &Pattern, with: impl FnOnce(&ModelPlan<'_>) -> T) -> T {
+    let regions: Vec<Vec<RegionPlan<'_>>> = (0..cores)
+        .map(|core| {
+            let chunks = Chunks { bytes: CHUNK, first: core.into(), step: cores.into() };
+            vec![
+                RegionPlan { chunks: Some(chunks), ..region("w", WEIGHT, Usage::Weight, WEIGHT_BYTES, Some(source)) },
+                region("code", 10, Usage::InstrPe, 8192, Some(source)),
+                region("spill", 11, Usage::DramSpill, 5000, None),
+                region("ring", 12, Usage::DmaRingIo, RING, Some(source)),
+            ]
+        })
+        .collect();
+    let libraries = [library(source)];
+    let inputs = [IoPlan { name: "x", bytes: X, variable: 1 }, IoPlan { name: "y", bytes: Y, variable: 2 }];
+    let outputs = [IoPlan { name: "z", bytes: Z, variable: 3 }];
+    let subgraphs: Vec<SubgraphPlan<'_>> = regions
+        .iter()
+        .map(|regions| SubgraphPlan {
+            regions,
+            local_scratchpad_bytes: crate::rig::PAGE * 3 / 2,
+            shared_scratchpad_bytes: crate::rig::PAGE / 2,
+            libraries: &libraries,
+            carveouts: &[Carveout::EVTACCEL],
+            inputs: &inputs,
+            outputs: &outputs,
+        })
+        .collect();
+    with(&ModelPlan { name: "large", subgraphs: &subgraphs })
+}
+
+/// Calls `with` with the small model.
+pub(crate) fn small<T>(source: &Pattern, with: impl FnOnce(&ModelPlan<'_>) -> T) -> T {
+    let chunks = Chunks { bytes: CHUNK, first: 0, step: 1 };
+    let regions = [RegionPlan { chunks: Some(chunks), ..region("w", WEIGHT, Usage::Weight, CHUNK + 1, Some(source)) }];
+    let libraries = [library(source)];
+    let subgraph = SubgraphPlan {
+        regions: &regions,
+        local_scratchpad_bytes: crate::rig::PAGE,
+        shared_scratchpad_bytes: 0,
+        libraries: &libraries,
+        carveouts: &[],
+        inputs: &[IoPlan { name: "x", bytes: Y, variable: 1 }],
+        outputs: &[IoPlan { name: "z", bytes: X, variable: 2 }],
+    };
+    with(&ModelPlan { name: "small", subgraphs: &[subgraph] })
+}

@@ -1,0 +1,83 @@
+//! One driver, one set of hooks, one storage, used again and again.
+
+use nrt_core::driver::{Call, Driver, Errno, FaultInjector};
+use nrt_core::{Arch, Config, Error, Runtime, Storage};
+use nrt_sim::{Hazards, Live, Sim, SimConfig};
+use nrt_tests::TestDriver;
+
+use crate::hooks::FaultyHooks;
+
+pub(crate) type FaultyRuntime = Runtime<TestDriver, &'static FaultyHooks>;
+
+/// Small enough for a model of two pages.
+pub(crate) const PAGE: u64 = 1 << 20;
+
+/// The error numbers every request is failed with.
+pub(crate) const ERRNOS: [Errno; 7] =
+    [Errno::EPERM, Errno::ENOMEM, Errno::EINVAL, Errno::EIO, Errno::EFAULT, Errno::ENOTSUPP, Errno::SHORT];
+
+/// Architectures and logical core sizes under test.
+pub(crate) const MACHINES: [(Arch, u32); 5] =
+    [(Arch::Sunda, 1), (Arch::Cayman, 1), (Arch::Cayman, 2), (Arch::Mariana, 1), (Arch::Mariana, 2)];
+
+/// Models, variables and tensors are counted out, so that a slot lost by a failed operation is missed when the operation
+/// is repeated. A node more than needed may sit in quarantine.
+pub(crate) enum Tight {
+    One(&'static Storage<64, 2, 16, 5, 256>),
+    Two(&'static Storage<64, 3, 22, 5, 256>),
+}
+
+pub(crate) struct Rig {
+    pub(crate) arch: Arch,
+    /// Logical core size.
+    pub(crate) size: u32,
+    pub(crate) driver: TestDriver,
+    pub(crate) hooks: &'static FaultyHooks,
+    storage: Tight,
+    hazards: std::cell::Cell<Hazards>,
+}
+
+impl Rig {
+    pub(crate) fn new(arch: Arch, size: u32) -> Self {
+        let driver = nrt_tests::driver(SimConfig { cores_per_device: 2, host_bytes: 16 << 20, ..SimConfig::new(arch) });
+        let storage = if size == 1 { Tight::One(nrt_tests::storage()) } else { Tight::Two(nrt_tests::storage()) };
+        let hooks = Box::leak(Box::new(FaultyHooks::new()));
+        Self { arch, size, driver, hooks, storage, hazards: std::cell::Cell::default() }
+    }
+
+    pub(crate) fn sim(&self) -> &'static Sim {
+        FaultInjector::inner(self.driver)
+    }
+
+    pub(crate) fn init(&self) -> Result<FaultyRuntime, Error> {
+        let config = Config { logical_core_size: Some(self.size), scratchpad_page_size: PAGE, ..Config::new(self.hooks) };
+        match self.storage {
+            Tight::One(storage) => Runtime::init(storage, self.driver, config),
+            Tight::Two(storage) => Runtime::init(storage, self.driver, config),
+        }
+    }
+
+    pub(crate) fn live(&self) -> Live {
+        self.sim().live(0)
+    }
+
+    /// Nothing is held: not by the driver, not by the platform. A device whose close was refused is closed now.
+    pub(crate) fn settle(&self, close_refused: bool) {
+        assert_eq!(self.sim().close(0).is_ok(), close_refused, "the device is open exactly if its close was refused");
+        assert_eq!(self.live(), Live::default());
+        assert_eq!(self.hooks.live_bytes(), 0, "host memory");
+    }
+
+    /// What would have harmed a real device since the last look: only a refused unmap leads to a mapped range being freed.
+    pub(crate) fn check_hazards(&self, unmap_refused: bool) {
+        let (before, now) = (self.hazards.get(), self.sim().hazards(0));
+        let allowed = if unmap_refused { now.freed_while_mapped } else { before.freed_while_mapped };
+        assert_eq!(now, Hazards { freed_while_mapped: allowed, ..before });
+        self.hazards.set(now);
+    }
+
+    /// Whether the fault that was armed is a refused unmap.
+    pub(crate) fn failed(&self, call: Call) -> bool {
+        self.driver.last_failed() == Some(call)
+    }
+}

@@ -1,0 +1,33 @@
+//! Every request of the driver from the n-th on fails.
+
+use nrt_core::driver::{Driver, Errno};
+
+use crate::driver_calls::clean;
+use crate::rig::{MACHINES, Rig};
+use crate::scenario::run;
+use crate::session::{Fault, Session};
+
+#[test]
+fn every_request_from_the_nth_on() {
+    let mut points = 0;
+    for (arch, size) in MACHINES {
+        let rig = Rig::new(arch, size);
+        let reference = clean(&rig, None);
+        for n in 1..=reference.requests {
+            for errno in [Errno::ENOMEM, Errno::EIO] {
+                run(Session::new(&rig, Some(&reference), Fault::From(n, errno)));
+                assert!(rig.driver.injected() > 0, "request {n}");
+                // The process ends: the kernel closes the device.
+                rig.driver.reset();
+                let _ = rig.sim().close(0);
+                rig.settle(false);
+                rig.check_hazards(true);
+                points += 1;
+            }
+            if n % 8 == 0 {
+                clean(&rig, Some(&reference));
+            }
+        }
+    }
+    println!("{points} requests from which on everything failed");
+}

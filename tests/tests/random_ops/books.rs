@@ -1,0 +1,93 @@
+//! The reference: what each core holds, kept as plainly as possible.
+
+use nrt_core::{Location, Usage};
+
+use crate::PAGE;
+
+/// Slots of the storage under test.
+pub(crate) const NODES: u32 = 512;
+pub(crate) const MODELS: u32 = 8;
+pub(crate) const MEM_REFS: u32 = 256;
+pub(crate) const TENSORS: usize = 32;
+
+/// Bytes of the two parts of a staged library.
+pub(crate) const LIBRARY: [u64; 2] = [700, size_of::<nrt_core::abi::SUNDA_UCODE_LIB_INFO>() as u64];
+
+#[derive(Clone, Default)]
+pub(crate) struct CoreBooks {
+    /// Device bytes by usage without scratchpad pages and library.
+    device: [u64; Usage::COUNT],
+    /// Allocations without scratchpad pages and library.
+    nodes: u32,
+    /// Pages that each resident model needs, by model id.
+    pages: Vec<(u32, u32)>,
+    pub(crate) residents: u64,
+    pub(crate) library_users: u32,
+    pub(crate) library_staged: bool,
+}
+
+impl CoreBooks {
+    pub(crate) fn add(&mut self, usage: Usage, location: Location, bytes: u64) {
+        self.nodes += 1;
+        if location == Location::Device {
+            self.device[usage.number()] += bytes;
+        }
+    }
+
+    pub(crate) fn remove(&mut self, usage: Usage, location: Location, bytes: u64) {
+        self.nodes -= 1;
+        if location == Location::Device {
+            self.device[usage.number()] -= bytes;
+        }
+    }
+
+    pub(crate) fn add_pages(&mut self, model: u32, pages: u32) {
+        self.pages.push((model, pages));
+    }
+
+    pub(crate) fn remove_pages(&mut self, model: u32) {
+        self.pages.retain(|(id, _)| *id != model);
+    }
+
+    /// Pages the arena has.
+    pub(crate) fn arena(&self) -> u32 {
+        self.pages.iter().map(|(_, pages)| *pages).max().unwrap_or(0)
+    }
+
+    /// Models that count on each page.
+    pub(crate) fn page_references(&self) -> Vec<u32> {
+        (0..self.arena()).map(|page| self.pages.iter().filter(|(_, pages)| *pages > page).count() as u32).collect()
+    }
+
+    pub(crate) fn bytes(&self) -> [u64; Usage::COUNT] {
+        let mut bytes = self.device;
+        bytes[Usage::Scratchpad.number()] += u64::from(self.arena()) * PAGE;
+        if self.library_staged {
+            bytes[Usage::UcodeLib.number()] += LIBRARY.iter().sum::<u64>();
+        }
+        bytes
+    }
+
+    pub(crate) fn nodes(&self) -> u32 {
+        self.nodes + self.arena() + if self.library_staged { 2 } else { 0 }
+    }
+}
+
+/// What a model takes on one core.
+#[derive(Clone, Default)]
+pub(crate) struct Share {
+    pub(crate) pieces: Vec<(Usage, Location, u64)>,
+    pub(crate) pages: u32,
+    pub(crate) mem_refs: u32,
+}
+
+/// Bytes of the arena of each core: the shared slice first on the first core, no slice across the end of a page.
+pub(crate) fn arenas(local: &[u64], shared: u64) -> Vec<u64> {
+    let mut ends = vec![0; local.len()];
+    for (core, size) in std::iter::once((0, shared)).chain(local.iter().copied().enumerate()) {
+        let left = (PAGE - ends[core] % PAGE) % PAGE;
+        let skip = if left != 0 && left < size { left } else { 0 };
+        ends[core] += skip + size;
+    }
+    ends
+}

@@ -1,0 +1,87 @@
+//! Runtime, reference and driver agree.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use crate::world::World;
+
+impl World<'_> {
+    /// The books of one core.
+    pub(crate) fn check_core(&self, core: usize) {
+        let (vnc, relative) = (core as u32 / self.size, core as u32 % self.size);
+        let books = &self.books[core];
+        let usage = self.runtime.core(vnc).unwrap().usage(relative).unwrap();
+        assert_eq!(usage.bytes, books.bytes(), "bytes of core {core}");
+        assert_eq!(usage.total, usage.bytes.iter().sum::<u64>(), "total of core {core}");
+        assert_eq!(usage.allocations, books.nodes(), "allocations of core {core}");
+    }
+
+    /// Everything.
+    pub(crate) fn check_all(&mut self) {
+        self.counts.checks += 1;
+        let mut quarantined = 0;
+        let mut total = 0;
+        for (index, books) in self.books.iter().enumerate() {
+            self.check_core(index);
+            let (vnc, relative) = (index as u32 / self.size, index as u32 % self.size);
+            let core = self.runtime.core(vnc).unwrap();
+            let usage = core.usage(relative).unwrap();
+            (quarantined, total) = (quarantined + usage.quarantined, total + usage.total);
+            let mut refs = [0; 8];
+            let pages = core.scratchpad_pages(relative, &mut refs).unwrap() as usize;
+            assert_eq!(refs[..pages], books.page_references(), "pages of core {index}");
+            assert_eq!(core.library_users(relative).unwrap(), (books.library_users, books.library_staged));
+            assert_eq!(core.resident_models(relative).unwrap(), books.residents);
+            assert_eq!(core.running_model(relative).unwrap(), 0);
+        }
+        assert_eq!(quarantined, self.quarantined);
+        assert_eq!(self.runtime.device_bytes(), total);
+        let nodes: u64 = self.books.iter().map(|books| u64::from(books.nodes())).sum();
+        assert_eq!(self.runtime.live_nodes(), nodes);
+        // The driver also holds the bounce buffer of each core and what is in quarantine.
+        let chunks = nodes + u64::from(self.quarantined) + self.books.len() as u64;
+        assert_eq!(self.driver.inner().live(0).chunks, chunks);
+        self.check_ranges(nodes);
+    }
+
+    /// No two live ranges overlap.
+    fn check_ranges(&self, nodes: u64) {
+        let mut ranges = Vec::new();
+        for core in 0..self.books.len() as u32 {
+            self.heap_ranges(core, &mut ranges);
+        }
+        for loaded in &self.models {
+            for relative in 0..loaded.shares.len() as u32 {
+                loaded
+                    .model
+                    .for_each_variable(relative, |variable, _| {
+                        if variable.usage.is_some() {
+                            ranges.push((variable.address, variable.bytes));
+                        }
+                    })
+                    .unwrap();
+            }
+        }
+        assert_eq!(ranges.len() as u64, nodes, "every node is on a list");
+        ranges.sort_unstable();
+        for pair in ranges.windows(2) {
+            assert!(pair[0].0 + pair[0].1 <= pair[1].0, "{:x?} overlap", pair);
+        }
+    }
+
+    /// The ranges of a core's GLOBAL heap.
+    fn heap_ranges(&self, core: u32, ranges: &mut Vec<(u64, u64)>) {
+        let tpb = self.runtime.tree().resolve(0, core).unwrap().tpb.as_ptr();
+        // SAFETY: the record of an open runtime; only this thread changes the list, whose links lead to live nodes and end
+        // at the sentinel.
+        unsafe {
+            let allocator = (*tpb).tpb_allocator;
+            let tail = &raw const (*allocator).dummy_tail;
+            let mut node = (*allocator).dummy_head.next.load(Relaxed).cast_const();
+            while !std::ptr::eq(node, tail) {
+                assert_eq!((*node).ref_count.load(Relaxed), 1);
+                ranges.push(((*node)._pa, (*node).size as u64));
+                node = (*node).next.load(Relaxed).cast_const();
+            }
+        }
+    }
+}

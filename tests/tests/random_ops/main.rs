@@ -1,0 +1,90 @@
+//! Random operations against a plain reference model.
+//!
+//! After each operation the books of the touched core are those of the reference; after each sixteenth everything is
+//! compared: all cores, scratchpad pages, libraries, models, the driver, and that no two live ranges overlap. At the end
+//! of a round everything goes and the runtime is closed and opened again.
+//!
+//! `NRT_RANDOM_OPS` sets the operations of a seed, `NRT_RANDOM_SEED` runs one seed only (on every machine).
+
+mod books;
+mod checks;
+mod memory;
+mod models;
+mod rng;
+mod tensors;
+mod world;
+
+use nrt_core::{Arch, Config, Runtime};
+use nrt_linux::hooks::LinuxHooks;
+use nrt_linux::log::Log;
+use nrt_linux::output::stderr;
+use nrt_sim::{Live, SimConfig};
+use nrt_tests::TestStorage;
+
+use rng::Rng;
+use world::World;
+
+const OPERATIONS: u64 = 25_000;
+const SEEDS: u64 = 2;
+/// Operations between two closes.
+const ROUND: u64 = 5_000;
+pub(crate) const PAGE: u64 = 1 << 20;
+
+fn setting(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is not a number")))
+}
+
+fn machine(arch: Arch, size: u32) {
+    let operations = setting("NRT_RANDOM_OPS").unwrap_or(OPERATIONS);
+    let seeds = setting("NRT_RANDOM_SEED").map_or_else(|| (1..=SEEDS).collect(), |seed| vec![seed]);
+    for seed in seeds {
+        println!("{arch}, logical core size {size}, seed {seed}");
+        let counts = one_seed(arch, size, seed, operations);
+        println!("{arch}, logical core size {size}, seed {seed}: {counts}");
+    }
+}
+
+fn one_seed(arch: Arch, size: u32, seed: u64, operations: u64) -> world::Counts {
+    let driver = nrt_tests::driver(SimConfig { host_bytes: 64 << 20, ..SimConfig::new(arch) });
+    let storage: &'static TestStorage = nrt_tests::storage();
+    let mut rng = Rng::new(seed ^ u64::from(size) << 32 ^ u64::from(arch as u32) << 40);
+    let mut counts = world::Counts::default();
+    while counts.operations < operations {
+        let hooks = LinuxHooks::with_log(Log::new(stderr(), None));
+        let config = Config { logical_core_size: Some(size), scratchpad_page_size: PAGE, ..Config::new(hooks) };
+        let runtime = Runtime::init(storage, driver, config).unwrap();
+        let mut world = World::new(&runtime, driver, rng, counts);
+        world.run(ROUND.min(operations - counts.operations));
+        (rng, counts) = world.finish();
+        let report = runtime.close(Some(0)).unwrap();
+        assert!(report.is_clean(), "{report:?}");
+        assert_eq!((runtime.device_bytes(), runtime.live_nodes()), (0, 0));
+        assert_eq!(driver.inner().live(0), Live::default());
+    }
+    counts
+}
+
+#[test]
+fn sunda() {
+    machine(Arch::Sunda, 1);
+}
+
+#[test]
+fn cayman_single() {
+    machine(Arch::Cayman, 1);
+}
+
+#[test]
+fn cayman_pairs() {
+    machine(Arch::Cayman, 2);
+}
+
+#[test]
+fn mariana_single() {
+    machine(Arch::Mariana, 1);
+}
+
+#[test]
+fn mariana_pairs() {
+    machine(Arch::Mariana, 2);
+}

@@ -1,0 +1,223 @@
+//! The runtime and the reference side by side, and the choice of the next operation.
+
+use std::fmt;
+
+use nrt_core::driver::{Call, Errno};
+use nrt_core::{Dmem, Error, Location, Model, Placement, Status, Tensor, Usage};
+use nrt_linux::hooks::LinuxHooks;
+use nrt_tests::{TestDriver, TestRuntime};
+
+use crate::books::{CoreBooks, NODES, Share};
+use crate::rng::Rng;
+
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Counts {
+    pub(crate) operations: u64,
+    pub(crate) refused: u64,
+    pub(crate) pools_full: u64,
+    pub(crate) faults: u64,
+    pub(crate) quarantined: u64,
+    pub(crate) checks: u64,
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} operations, {} refused as they should, {} full pools, {} faults, {} quarantined, {} full checks",
+            self.operations, self.refused, self.pools_full, self.faults, self.quarantined, self.checks
+        )
+    }
+}
+
+/// An allocation in a GLOBAL heap. `content` is what was last written to all of it.
+pub(crate) struct Block<'r> {
+    pub(crate) dmem: Dmem<'r, TestDriver, LinuxHooks>,
+    pub(crate) core: usize,
+    pub(crate) usage: Usage,
+    pub(crate) location: Location,
+    pub(crate) bytes: u64,
+    pub(crate) content: Option<Vec<u8>>,
+}
+
+pub(crate) struct Loaded<'r> {
+    pub(crate) model: Model<'r, TestDriver, LinuxHooks>,
+    pub(crate) vnc: u32,
+    pub(crate) shares: Vec<Share>,
+    pub(crate) library: bool,
+    pub(crate) seed: u8,
+    pub(crate) input: u64,
+    pub(crate) output: u64,
+}
+
+pub(crate) struct Held<'r> {
+    pub(crate) tensor: Tensor<'r, TestDriver, LinuxHooks>,
+    pub(crate) vnc: u32,
+    pub(crate) placement: Placement,
+    pub(crate) bytes: u64,
+    pub(crate) content: Option<Vec<u8>>,
+}
+
+pub(crate) struct World<'r> {
+    pub(crate) runtime: &'r TestRuntime,
+    pub(crate) driver: TestDriver,
+    pub(crate) rng: Rng,
+    pub(crate) counts: Counts,
+    /// Logical core size.
+    pub(crate) size: u32,
+    /// By flat core.
+    pub(crate) books: Vec<CoreBooks>,
+    pub(crate) blocks: Vec<Block<'r>>,
+    pub(crate) models: Vec<Loaded<'r>>,
+    pub(crate) tensors: Vec<Held<'r>>,
+    pub(crate) quarantined: u32,
+    /// Grow or shrink: changes now and then, so that pools are full for a while and empty for a while.
+    pub(crate) growing: bool,
+}
+
+/// How an operation that may fail went.
+pub(crate) enum Outcome<T> {
+    Done(T),
+    /// By a fault, or because it was expected to.
+    Refused(Error),
+}
+
+const ERRNOS: [Errno; 5] = [Errno::EPERM, Errno::ENOMEM, Errno::EINVAL, Errno::EIO, Errno::SHORT];
+
+impl<'r> World<'r> {
+    pub(crate) fn new(runtime: &'r TestRuntime, driver: TestDriver, rng: Rng, counts: Counts) -> Self {
+        let size = runtime.logical_core_size();
+        let cores = (runtime.logical_cores() * size) as usize;
+        Self {
+            runtime,
+            driver,
+            rng,
+            counts,
+            size,
+            books: vec![CoreBooks::default(); cores],
+            blocks: Vec::new(),
+            models: Vec::new(),
+            tensors: Vec::new(),
+            quarantined: 0,
+            growing: true,
+        }
+    }
+
+    pub(crate) fn run(&mut self, operations: u64) {
+        for _ in 0..operations {
+            if self.rng.once_in(700) {
+                self.growing = !self.growing;
+            }
+            let core = self.operation();
+            self.check_core(core);
+            self.counts.operations += 1;
+            if self.counts.operations.is_multiple_of(16) {
+                self.check_all();
+            }
+        }
+    }
+
+    /// Does something; gives the flat core it concerned.
+    fn operation(&mut self) -> usize {
+        let (make, drop) = if self.growing { (32, 14) } else { (14, 32) };
+        let mut dice = self.rng.below(100 + 46);
+        for (weight, operation) in [
+            (make, Self::allocate as fn(&mut Self) -> usize),
+            (drop, Self::free),
+            (18, Self::block_bytes),
+            (4, Self::allocate_nonsense),
+            (10, Self::load_or_unload),
+            (10, Self::tensor_or_drop),
+            (30, Self::tensor_bytes),
+            (16, Self::run_model),
+        ] {
+            if dice < weight {
+                return operation(self);
+            }
+            dice -= weight;
+        }
+        self.read_weights()
+    }
+
+    /// Physical core `relative` of `vnc` in the books.
+    pub(crate) fn flat(&self, vnc: u32, relative: u32) -> usize {
+        (vnc * self.size + relative) as usize
+    }
+
+    pub(crate) fn any_vnc(&mut self) -> u32 {
+        self.rng.below(u64::from(self.runtime.logical_cores())) as u32
+    }
+
+    pub(crate) fn free_nodes(&self) -> u32 {
+        NODES - self.quarantined - self.books.iter().map(CoreBooks::nodes).sum::<u32>()
+    }
+
+    /// Now and then lets one of the next requests fail.
+    fn arm(&mut self) {
+        self.driver.watch_all();
+        if self.rng.once_in(40) {
+            let (n, errno) = (1 + self.rng.below(6), self.rng.pick(&ERRNOS));
+            self.driver.fail_nth(n, errno);
+        }
+    }
+
+    /// An operation that completes or changes nothing; `expected` = it must be refused, and how.
+    pub(crate) fn forward<T>(&mut self, expected: Option<Status>, operation: impl FnOnce() -> Result<T, Error>) -> Outcome<T> {
+        self.arm();
+        let result = operation();
+        let injected = self.driver.injected();
+        self.driver.watch_all();
+        self.counts.faults += injected;
+        match result {
+            Ok(value) => {
+                assert_eq!((injected, expected), (0, None), "it succeeded");
+                Outcome::Done(value)
+            }
+            Err(error) => {
+                if injected > 0 {
+                    assert!(
+                        matches!(error.status, Status::Failure | Status::Resource | Status::FailHostMemAlloc),
+                        "a fault gave {error}"
+                    );
+                } else {
+                    assert_eq!(Some(error.status), expected, "{error}");
+                    self.counts.refused += 1;
+                    self.counts.pools_full += u64::from(matches!(error.cause, nrt_core::Cause::PoolFull(_)));
+                }
+                Outcome::Refused(error)
+            }
+        }
+    }
+
+    /// An operation that completes; a release that the driver refuses is in quarantine afterwards.
+    pub(crate) fn teardown(&mut self, operation: impl FnOnce()) {
+        self.arm();
+        operation();
+        let refused = self.driver.injected() as u32;
+        if refused > 0 {
+            assert!(matches!(self.driver.last_failed(), Some(Call::Free | Call::Unmap)));
+            self.counts.faults += u64::from(refused);
+            self.counts.quarantined += u64::from(refused);
+            self.quarantined += refused;
+        }
+        self.driver.watch_all();
+    }
+
+    /// Gives everything back in random order.
+    pub(crate) fn finish(mut self) -> (Rng, Counts) {
+        while !(self.blocks.is_empty() && self.models.is_empty() && self.tensors.is_empty()) {
+            let core = match self.rng.below(3) {
+                0 => self.free(),
+                1 => self.unload(),
+                _ => self.drop_tensor(),
+            };
+            self.check_core(core);
+        }
+        self.check_all();
+        for books in &mut self.books {
+            let library = if books.library_staged { 2 } else { 0 };
+            assert_eq!((books.nodes(), books.residents, books.library_users), (library, 0, 0), "the reference is empty");
+        }
+        (self.rng, self.counts)
+    }
+}
