@@ -1,67 +1,49 @@
-//! Which cores a process wants: `NEURON_RT_VISIBLE_CORES`, `NEURON_RT_NUM_CORES` (`lnc` §§5, 6).
+//! From the cores a process wants to the cores the driver is asked for (`lnc` §§5, 6).
 //!
-//! Pure: text and geometry in, a range of cores to reserve out.
+//! Pure: a selection (the core reads it out of `NEURON_RT_VISIBLE_CORES` and `NEURON_RT_NUM_CORES`) and a geometry in, a
+//! range of physical cores to reserve out.
 
+use core::ffi::CStr;
 use core::fmt;
 
 use nrt_core::arch::Arch;
+use nrt_core::environment::{CoreSelection, names};
+
+use crate::env::Env;
 
 /// Cores of all devices of a host: the length of the driver's table.
 pub const MAX_CORES: u32 = 512;
 
-/// Logical cores a process wants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CoreChoice {
-    /// All there are.
-    All,
-    /// This many in a row, wherever they are free; never 0.
-    Count(u32),
-    /// Exactly these, both ends included.
-    Range {
-        /// First logical core.
-        first: u32,
-        /// Last logical core.
-        last: u32,
-    },
+/// Variables the core reads.
+const VARIABLES: [&str; 10] = [
+    names::LOGICAL_NC_CONFIG,
+    names::VIRTUAL_CORE_SIZE,
+    names::NUM_CORES,
+    names::VISIBLE_CORES,
+    names::SCRATCHPAD_PAGE_SIZE,
+    names::ONE_TMPBUF_PAGE_SIZE,
+    names::SCRATCHPAD_SINGLE_CORE,
+    names::CONTIGUOUS_SCRATCHPAD,
+    names::MEMLOG_MAX_SIZE,
+    names::VERBOSE_DEV_MEM,
+];
+
+/// The variables of an environment that
+/// [`Environment::parse`](nrt_core::environment::Environment::parse) looks at.
+///
+/// # Errors
+/// The name of the first one whose value is not UTF-8.
+pub fn variables<'a>(env: &Env<'a>) -> Result<heapless::Vec<(&'static str, &'a str), 10>, &'static str> {
+    let set = VARIABLES.iter().filter_map(|name| Some((*name, env.get(name)?)));
+    set.map(|(name, value): (_, &CStr)| Ok((name, value.to_str().map_err(|_| name)?))).collect()
 }
 
-/// What the environment says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wanted {
-    /// The choice.
-    pub choice: CoreChoice,
-    /// Both variables are set; the list wins, which deserves a warning.
-    pub count_ignored: bool,
-}
-
-/// Why a choice cannot be had.
+/// Why a selection cannot be had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChoiceError {
-    /// Not a decimal number.
-    NotANumber {
-        /// The variable.
-        variable: &'static str,
-        /// Offset in its value, in bytes.
-        position: usize,
-    },
-    /// A core beyond the driver's table.
-    OutOfRange {
-        /// The variable.
-        variable: &'static str,
-        /// Offset in its value, in bytes.
-        position: usize,
-    },
-    /// A range whose end is before its start.
-    Descending {
-        /// Offset in the value, in bytes.
-        position: usize,
-    },
-    /// The list leaves cores out.
-    Gap {
-        /// First core that is missing.
-        missing: u32,
-    },
+    /// No core at all.
+    Nothing,
     /// More cores than there are.
     TooMany {
         /// Logical cores wanted.
@@ -88,17 +70,13 @@ pub enum ChoiceError {
 impl fmt::Display for ChoiceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotANumber { variable, position } => write!(f, "{variable}: expected a number at position {position}"),
-            Self::OutOfRange { variable, position } => {
-                write!(f, "{variable}: the number at position {position} is larger than {}", MAX_CORES - 1)
-            }
-            Self::Descending { position } => write!(f, "{VISIBLE}: the range at position {position} descends"),
-            Self::Gap { missing } => write!(f, "{VISIBLE}: core {missing} is missing, the cores have to be contiguous"),
+            Self::Nothing => f.write_str("no core is wanted"),
             Self::TooMany { wanted, have } => write!(f, "{wanted} logical cores are wanted, there are {have}"),
             Self::NotWholeDevices { cores, cores_per_device } => write!(
                 f,
                 "{cores} physical cores are neither one logical core nor whole devices of {cores_per_device}; name the \
-                 cores in {VISIBLE}"
+                 cores in {}",
+                names::VISIBLE_CORES
             ),
             Self::Inaccessible { node } => write!(f, "is /dev/neuron{node} visible to this process? Its cores are wanted"),
             Self::LogicalCoreSize(size) => write!(f, "logical cores of {size} physical cores do not divide a device"),
@@ -108,82 +86,7 @@ impl fmt::Display for ChoiceError {
 
 impl core::error::Error for ChoiceError {}
 
-/// Variable with the list of logical cores.
-pub const VISIBLE: &str = "NEURON_RT_VISIBLE_CORES";
-/// Variable with the number of logical cores.
-pub const COUNT: &str = "NEURON_RT_NUM_CORES";
-
-/// Reads the values of the two variables, `None` where unset. An empty list counts as unset, a number of 0 as all.
-///
-/// # Errors
-/// [`ChoiceError`] with the position of what is wrong.
-pub fn parse(visible: Option<&[u8]>, count: Option<&[u8]>) -> Result<Wanted, ChoiceError> {
-    let count = match count {
-        None | Some(b"") => None,
-        Some(text) => match number(COUNT, text, 0)? {
-            (_, used) if used != text.len() => return Err(ChoiceError::NotANumber { variable: COUNT, position: used }),
-            (0, _) => None,
-            (count, _) => Some(count),
-        },
-    };
-    Ok(match (visible, count) {
-        (Some(text), count) if !text.is_empty() => Wanted { choice: list(text)?, count_ignored: count.is_some() },
-        (_, Some(count)) => Wanted { choice: CoreChoice::Count(count), count_ignored: false },
-        _ => Wanted { choice: CoreChoice::All, count_ignored: false },
-    })
-}
-
-/// `item ("," item)*` with `item` a number or `first-last`. Order and repetition do not matter, gaps do.
-fn list(text: &[u8]) -> Result<CoreChoice, ChoiceError> {
-    let mut seen = [false; MAX_CORES as usize];
-    let mut at = 0;
-    loop {
-        let start = at;
-        let (first, used) = number(VISIBLE, text, at)?;
-        at = used;
-        let mut last = first;
-        if text.get(at) == Some(&b'-') {
-            (last, at) = number(VISIBLE, text, at + 1)?;
-            if last < first {
-                return Err(ChoiceError::Descending { position: start });
-            }
-        }
-        for core in first..=last {
-            *seen.get_mut(core as usize).ok_or(ChoiceError::OutOfRange { variable: VISIBLE, position: start })? = true;
-        }
-        match text.get(at) {
-            None => break,
-            Some(b',') => at += 1,
-            Some(_) => return Err(ChoiceError::NotANumber { variable: VISIBLE, position: at }),
-        }
-    }
-    let first = seen.iter().position(|&seen| seen).unwrap_or(0);
-    let last = seen.iter().rposition(|&seen| seen).unwrap_or(0);
-    match (first..=last).find(|&core| !seen[core]) {
-        Some(missing) => Err(ChoiceError::Gap { missing: missing as u32 }),
-        None => Ok(CoreChoice::Range { first: first as u32, last: last as u32 }),
-    }
-}
-
-/// A number below [`MAX_CORES`] (at most [`MAX_CORES`] for a count) and the offset behind it.
-fn number(variable: &'static str, text: &[u8], start: usize) -> Result<(u32, usize), ChoiceError> {
-    let limit = if variable == COUNT { MAX_CORES } else { MAX_CORES - 1 };
-    let mut value = 0u32;
-    let mut at = start;
-    while let Some(digit) = text.get(at).filter(|byte| byte.is_ascii_digit()) {
-        value = value.saturating_mul(10).saturating_add(u32::from(digit - b'0'));
-        at += 1;
-    }
-    if at == start {
-        return Err(ChoiceError::NotANumber { variable, position: start });
-    }
-    if value > limit {
-        return Err(ChoiceError::OutOfRange { variable, position: start });
-    }
-    Ok((value, at))
-}
-
-/// What a choice is resolved against.
+/// What a selection is resolved against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
     /// Architecture.
@@ -228,36 +131,45 @@ impl Geometry {
         Ok(())
     }
 
-    /// The cores to reserve for a choice.
+    /// The cores to reserve for a selection.
     ///
     /// # Errors
-    /// [`ChoiceError`]: too many, not whole devices, or not visible to this process.
-    pub fn resolve(&self, choice: CoreChoice) -> Result<Plan, ChoiceError> {
+    /// [`ChoiceError`]: none, too many, not whole devices, or not visible to this process.
+    pub fn resolve(&self, selection: CoreSelection) -> Result<Plan, ChoiceError> {
         let Self { logical_core_size: size, cores_per_device, .. } = *self;
         if size == 0 || cores_per_device == 0 || !cores_per_device.is_multiple_of(size) || self.nodes == 0 {
             return Err(ChoiceError::LogicalCoreSize(size));
         }
         let have = self.nodes.count_ones() * cores_per_device / size;
-        let last = self.span() * cores_per_device - 1;
-        match choice {
-            CoreChoice::All => {
-                self.accessible(0, last)?;
-                Ok(Plan { count: last + 1, start: 0, end: last })
+        let end = self.span() * cores_per_device - 1;
+        let wanted = match selection {
+            CoreSelection::All => have,
+            CoreSelection::Count(count) | CoreSelection::Exact { count, .. } => count,
+        };
+        if wanted == 0 {
+            return Err(ChoiceError::Nothing);
+        }
+        if wanted > have {
+            return Err(ChoiceError::TooMany { wanted, have });
+        }
+        let count = wanted * size;
+        match selection {
+            CoreSelection::All => {
+                self.accessible(0, end)?;
+                Ok(Plan { count, start: 0, end })
             }
-            CoreChoice::Count(wanted) => {
-                if wanted > have {
-                    return Err(ChoiceError::TooMany { wanted, have });
+            CoreSelection::Count(_) => {
+                if self.arch != Arch::Sunda && wanted != 1 && !count.is_multiple_of(cores_per_device) {
+                    return Err(ChoiceError::NotWholeDevices { cores: count, cores_per_device });
                 }
-                let cores = wanted * size;
-                if self.arch != Arch::Sunda && cores != size && !cores.is_multiple_of(cores_per_device) {
-                    return Err(ChoiceError::NotWholeDevices { cores, cores_per_device });
-                }
-                Ok(Plan { count: cores, start: 0, end: last })
+                Ok(Plan { count, start: 0, end })
             }
-            CoreChoice::Range { first, last } => {
-                let (start, end) = (first * size, last * size + size - 1);
+            CoreSelection::Exact { first, .. } => {
+                // Beyond the driver's table there is nothing to see.
+                let start = first.min(MAX_CORES) * size;
+                let end = start + count - 1;
                 self.accessible(start, end)?;
-                Ok(Plan { count: end - start + 1, start, end })
+                Ok(Plan { count, start, end })
             }
         }
     }

@@ -7,9 +7,10 @@
 use core::fmt;
 
 use nrt_core::driver::Errno;
+use nrt_core::environment::CoreSelection;
 use rustix::fd::AsFd as _;
 
-use super::choice::{ChoiceError, CoreChoice, Geometry, MAX_CORES, Plan};
+use super::choice::{ChoiceError, Geometry, MAX_CORES, Plan};
 use super::connect::LinuxDriver;
 use super::fault::{Fault, Refusal};
 use super::holders::Holders;
@@ -80,7 +81,7 @@ impl fmt::Display for CoreMap {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CoreError {
-    /// The choice cannot be had on this machine: `NRT_INVALID`.
+    /// The selection cannot be had on this machine: `NRT_INVALID`.
     Choice(ChoiceError),
     /// Not enough free cores in a row: `NRT_FAILURE`. [`LinuxDriver::explain`] finds out who is in the way.
     Busy {
@@ -183,18 +184,18 @@ impl fmt::Display for Conflict {
 }
 
 impl<S: System> LinuxDriver<S> {
-    /// Reserves the cores of a choice.
+    /// Reserves the cores of a selection, as [`Environment`](nrt_core::environment::Environment) reads one.
     ///
     /// # Errors
     /// [`CoreError`]. Nothing is reserved then.
-    pub fn reserve(&self, choice: CoreChoice, logical_core_size: u32) -> Result<Reservation<'_, S>, CoreError> {
+    pub fn reserve(&self, selection: CoreSelection, logical_core_size: u32) -> Result<Reservation<'_, S>, CoreError> {
         let geometry = Geometry {
             arch: self.machine.arch,
             nodes: self.machine.nodes,
             cores_per_device: self.machine.cores_per_device,
             logical_core_size,
         };
-        let plan = geometry.resolve(choice)?;
+        let plan = geometry.resolve(selection)?;
         let cores = self.mark(plan)?;
         let reservation = Reservation { driver: self, cores, logical_core_size };
         // From here on the reservation ends itself when something is wrong with it.

@@ -46,7 +46,7 @@
 //! A driver request is never repeated after `EINTR`: an allocation that was interrupted after it took effect would leak.
 //! [`status`] is this table as a function.
 
-pub mod choice;
+mod choice;
 mod connect;
 mod copy;
 mod cores;
@@ -62,7 +62,7 @@ pub mod sysfs;
 mod system;
 mod version;
 
-pub use choice::{ChoiceError, CoreChoice, Geometry, Plan, Wanted};
+pub use choice::{ChoiceError, Geometry, MAX_CORES, Plan, variables};
 pub use connect::{ConnectError, LinuxDriver, MAX_CORES_PER_DEVICE, MAX_DEVICES, Machine, Selection};
 pub use copy::ASYNC_BYTES;
 pub use cores::{Conflict, CoreError, CoreMap, Reservation};

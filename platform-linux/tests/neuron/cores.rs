@@ -2,7 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
-use nrt_linux::neuron::{ChoiceError, CoreChoice, CoreError, Holders, LinuxDriver, Plan};
+use nrt_core::environment::CoreSelection;
+use nrt_linux::neuron::{ChoiceError, CoreError, Holders, LinuxDriver, Plan};
 
 use crate::fake::{Fake, Setup};
 
@@ -18,12 +19,12 @@ fn owned(driver: &LinuxDriver<Fake>) -> usize {
 #[test]
 fn a_reservation_lasts_as_long_as_its_owner() {
     let driver = Setup::cayman(2).connect();
-    let one = driver.reserve(CoreChoice::Range { first: 1, last: 2 }, 2).unwrap();
+    let one = driver.reserve(CoreSelection::Exact { first: 1, count: 2 }, 2).unwrap();
     assert_eq!((one.cores().to_string(), one.logical_cores()), ("2-5".into(), Some((1, 2))));
     // Own cores count as taken too.
-    let error = driver.reserve(CoreChoice::Range { first: 2, last: 3 }, 2).unwrap_err();
+    let error = driver.reserve(CoreSelection::Exact { first: 2, count: 2 }, 2).unwrap_err();
     assert_eq!(error, CoreError::Busy { plan: Plan { count: 4, start: 4, end: 7 }, longest: 2 });
-    let two = driver.reserve(CoreChoice::Count(1), 2).unwrap();
+    let two = driver.reserve(CoreSelection::Count(1), 2).unwrap();
     assert_eq!(two.cores().to_string(), "0-1");
     assert_eq!(owned(&driver), 6);
     drop(one);
@@ -35,18 +36,18 @@ fn a_reservation_lasts_as_long_as_its_owner() {
 #[test]
 fn all_cores_and_whole_devices() {
     let driver = Setup::cayman(2).connect();
-    let all = driver.reserve(CoreChoice::All, 2).unwrap();
+    let all = driver.reserve(CoreSelection::All, 2).unwrap();
     assert_eq!((all.cores().len(), all.logical_cores()), (16, Some((0, 7))));
     drop(all);
     taken(&driver, &[2]);
-    let device = driver.reserve(CoreChoice::Count(4), 2).unwrap();
+    let device = driver.reserve(CoreSelection::Count(4), 2).unwrap();
     // The driver finds eight free cores from 4 on, wherever devices begin.
     assert_eq!(device.cores().to_string(), "4-11");
     drop(device);
     // It never tries the core behind a taken one after a short run, so it comes to 5 here although 4 would do.
     taken(&driver, &[3]);
     driver.system().state.lock().unwrap().owners.remove(&2);
-    let error = driver.reserve(CoreChoice::Count(4), 2).unwrap_err();
+    let error = driver.reserve(CoreSelection::Count(4), 2).unwrap_err();
     assert_eq!(error, CoreError::Unaligned { start: 5, logical_core_size: 2 });
 }
 
@@ -54,7 +55,7 @@ fn all_cores_and_whole_devices() {
 fn free_cores_that_do_not_start_a_logical_core() {
     let driver = Setup::cayman(1).connect();
     taken(&driver, &[0]);
-    let error = driver.reserve(CoreChoice::Count(1), 2).unwrap_err();
+    let error = driver.reserve(CoreSelection::Count(1), 2).unwrap_err();
     assert_eq!(error, CoreError::Unaligned { start: 1, logical_core_size: 2 });
     assert_eq!(owned(&driver), 0, "a refused reservation is given back");
 }
@@ -81,7 +82,7 @@ fn a_conflict_names_cores_and_processes() {
     }
     let driver = setup.connect();
     taken(&driver, &[4, 6]);
-    let error = driver.reserve(CoreChoice::Range { first: 1, last: 3 }, 2).unwrap_err();
+    let error = driver.reserve(CoreSelection::Exact { first: 1, count: 3 }, 2).unwrap_err();
     assert_eq!(error, CoreError::Busy { plan: Plan { count: 6, start: 2, end: 7 }, longest: 2 });
     let conflict = driver.explain(&error).unwrap();
     assert_eq!(
@@ -106,12 +107,12 @@ fn this_machine_can_be_looked_through() {
 fn small_core_maps() {
     let narrow = Setup { features: 0xFF & !8, ..Setup::cayman(16) };
     let driver = narrow.connect();
-    let cores = driver.reserve(CoreChoice::Range { first: 0, last: 3 }, 2).unwrap();
+    let cores = driver.reserve(CoreSelection::Exact { first: 0, count: 4 }, 2).unwrap();
     assert_eq!(cores.cores().to_string(), "0-7");
     assert_eq!(driver.system().requests().last(), Some(&"CRWL_NC_RANGE_MARK"));
     drop(cores);
     assert_eq!(owned(&driver), 0);
-    let error = driver.reserve(CoreChoice::Range { first: 32, last: 32 }, 2).unwrap_err();
+    let error = driver.reserve(CoreSelection::Exact { first: 32, count: 1 }, 2).unwrap_err();
     assert_eq!(error, CoreError::BeyondSmallMap(Plan { count: 2, start: 64, end: 65 }));
 }
 
@@ -121,7 +122,7 @@ fn a_core_of_an_invisible_device_is_given_back() {
     setup.nodes = vec![0, 2];
     let driver = setup.connect();
     taken(&driver, &[0, 1, 2, 3, 4, 5, 6, 7]);
-    let error = driver.reserve(CoreChoice::Count(1), 2).unwrap_err();
+    let error = driver.reserve(CoreSelection::Count(1), 2).unwrap_err();
     assert_eq!(error, CoreError::Choice(ChoiceError::Inaccessible { node: 1 }));
     assert_eq!(owned(&driver), 0);
 }
@@ -129,7 +130,7 @@ fn a_core_of_an_invisible_device_is_given_back() {
 #[test]
 fn a_forked_child_does_not_release_its_parents_cores() {
     let driver = Setup::cayman(1).connect();
-    let cores = driver.reserve(CoreChoice::Count(1), 2).unwrap();
+    let cores = driver.reserve(CoreSelection::Count(1), 2).unwrap();
     driver.system().pid.store(101, Ordering::Relaxed);
     driver.system().requests();
     drop(cores);
