@@ -205,6 +205,45 @@ unsafe impl System for Linux {
     }
 }
 
+// SAFETY: everything goes to the system behind the reference unchanged, whose guarantees hold.
+unsafe impl<T: System> System for &T {
+    fn present(&self, index: u32) -> bool {
+        (**self).present(index)
+    }
+    fn open(&self, index: u32, kind: Kind) -> Result<OwnedFd, Errno> {
+        (**self).open(index, kind)
+    }
+    unsafe fn request<R: Request>(&self, fd: BorrowedFd<'_>, request: R) -> Result<Reply<R::Argument>, Errno> {
+        // SAFETY: the caller's promise, passed on.
+        unsafe { (**self).request(fd, request) }
+    }
+    fn map(&self, fd: BorrowedFd<'_>, offset: u64, bytes: usize) -> Result<NonNull<u8>, Errno> {
+        (**self).map(fd, offset, bytes)
+    }
+    unsafe fn unmap(&self, address: NonNull<u8>, bytes: usize) -> Result<(), Errno> {
+        // SAFETY: the caller's promise, passed on.
+        unsafe { (**self).unmap(address, bytes) }
+    }
+    fn pid(&self) -> u32 {
+        (**self).pid()
+    }
+    fn text(&self, path: &CStr, buffer: &mut [u8]) -> Result<usize, Errno> {
+        (**self).text(path, buffer)
+    }
+    fn list(&self, path: &CStr, visit: &mut dyn FnMut(&[u8]) -> bool) -> Result<(), Errno> {
+        (**self).list(path, visit)
+    }
+    fn link(&self, path: &CStr, buffer: &mut [u8]) -> Result<usize, Errno> {
+        (**self).link(path, buffer)
+    }
+    fn claim(&self) -> bool {
+        (**self).claim()
+    }
+    fn release(&self) {
+        (**self).release();
+    }
+}
+
 /// Does it again as long as a signal interrupts it. Only for files of the system: a device's own calls are not repeated.
 fn retried<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
     loop {

@@ -10,7 +10,8 @@ use nrt_linux::Errno;
 use nrt_linux::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
 use nrt_linux::neuron::{Forms, Kind, LinuxDriver, Selection, System};
 use nrt_linux::request::{Reply, Request};
-use rustix::fs::{MemfdFlags, Mode, OFlags, ftruncate, memfd_create};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 /// What the driver is.
@@ -85,6 +86,7 @@ impl Setup {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chunk {
+    pub(crate) node: u32,
     pub(crate) pa: u64,
     pub(crate) size: u64,
     pub(crate) host: bool,
@@ -130,9 +132,12 @@ pub(crate) struct State {
     pub(crate) log: Vec<(u32, Vec<u8>)>,
     /// Return values to give instead of an answer: negative error numbers or positive ones.
     pub(crate) faults: VecDeque<(u32, i32)>,
+    /// Requests until one returns a value instead of an answer.
+    pub(crate) countdown: Option<(u32, i32)>,
     pub(crate) open_fault: Option<Errno>,
     pub(crate) map_fault: Option<Errno>,
     pub(crate) opened: Vec<(u32, Kind)>,
+    pub(crate) watched: Vec<(OwnedFd, u32, Kind)>,
     pub(crate) mapped: BTreeMap<usize, (u64, usize)>,
 }
 
@@ -164,6 +169,24 @@ impl Fake {
         self.state.lock().unwrap().faults.push_back((R::NUMBER, value));
     }
 
+    /// Does what the driver does when descriptors are closed: a full one frees the memory on its device, a misc one drops
+    /// the cores. Gives the descriptors that are still open.
+    pub(crate) fn settle(&self) -> Vec<(u32, Kind)> {
+        let mut state = self.state.lock().unwrap();
+        let State { watched, chunks, owners, .. } = &mut *state;
+        watched.retain(|(watch, node, kind)| {
+            let mut ends = [PollFd::new(watch, PollFlags::IN)];
+            let closed = poll(&mut ends, Some(&Timespec::default())).unwrap() != 0;
+            if closed && *kind == Kind::Full {
+                chunks.retain(|_, chunk| chunk.node != *node);
+            } else if closed {
+                owners.retain(|_, owner| *owner != 100);
+            }
+            !closed
+        });
+        watched.iter().map(|(_, node, kind)| (*node, *kind)).collect()
+    }
+
     pub(crate) fn live_chunks(&self) -> usize {
         self.state.lock().unwrap().chunks.len()
     }
@@ -191,8 +214,10 @@ unsafe impl System for Fake {
         if !self.setup.nodes.contains(&index) {
             return Err(Errno::NOENT);
         }
-        let fd = rustix::fs::open(c"/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+        // The other end of a pipe tells when this one is closed.
+        let (watch, fd) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
         state.fds.insert(fd.as_raw_fd(), (index, kind));
+        state.watched.push((watch, index, kind));
         state.opened.push((index, kind));
         Ok(fd)
     }
@@ -205,7 +230,19 @@ unsafe impl System for Fake {
         let mut state = self.state.lock().unwrap();
         state.log.push((number, bytes.to_vec()));
         let fault = state.faults.iter().position(|(wanted, _)| *wanted == number);
+        let counted = match &mut state.countdown {
+            Some((0, returned)) => Some(*returned),
+            Some((left, _)) => {
+                *left -= 1;
+                None
+            }
+            None => None,
+        };
+        if counted.is_some() {
+            state.countdown = None;
+        }
         let returned = match fault {
+            _ if counted.is_some() => counted.unwrap_or(0),
             Some(place) => state.faults.remove(place).unwrap().1,
             None => {
                 let kind = state.fds[&fd.as_raw_fd()];

@@ -88,19 +88,19 @@ impl Fake {
             }
             n if n == number::<MemAllocV2Mt64<'_>>() && wide => {
                 let a = argument!(neuron_ioctl_mem_alloc_v2_mem_type64);
-                self.allocate(state, (a.size, a.align, a.host_memory, a.nc_id, a.mem_type), a.dram_channel, a.mem_handle)
+                self.allocate(state, (a.size, a.align, a.host_memory, a.nc_id, a.mem_type), (node, a.dram_channel), a.mem_handle)
             }
             n if n == number::<MemAllocV2Mt<'_>>() && setup.features & feature::MEM_ALLOC_TYPE != 0 => {
                 let a = argument!(neuron_ioctl_mem_alloc_v2_mem_type);
-                self.allocate(state, (a.size, a.align, a.host_memory, a.nc_id, a.mem_type), a.dram_channel, a.mem_handle)
+                self.allocate(state, (a.size, a.align, a.host_memory, a.nc_id, a.mem_type), (node, a.dram_channel), a.mem_handle)
             }
             n if n == number::<MemAllocV2<'_>>() && setup.serves.1 >= 3 => {
                 let a = argument!(neuron_ioctl_mem_alloc_v2);
-                self.allocate(state, (a.size, a.align, a.host_memory, a.nc_id, 7), a.dram_channel, a.mem_handle)
+                self.allocate(state, (a.size, a.align, a.host_memory, a.nc_id, 7), (node, a.dram_channel), a.mem_handle)
             }
             n if n == number::<MemAlloc<'_>>() => {
                 let a = argument!(neuron_ioctl_mem_alloc);
-                self.allocate(state, (a.size, 0, a.host_memory, a.nc_id, 7), a.dram_channel, a.mem_handle)
+                self.allocate(state, (a.size, 0, a.host_memory, a.nc_id, 7), (node, a.dram_channel), a.mem_handle)
             }
             n if n == number::<MemFree<'_>>() => {
                 if state.chunks.remove(&argument!(neuron_ioctl_mem_free).mem_handle).is_some() {
@@ -251,7 +251,7 @@ impl Fake {
         &self,
         state: &mut State,
         (size, align, host, nc_id, category): (u64, u64, u32, u32, u32),
-        channel: u32,
+        (node, channel): (u32, u32),
         handle: *mut u64,
     ) -> i32 {
         assert!(!(category == 19 && host != 0), "kernel null dereference");
@@ -270,7 +270,7 @@ impl Fake {
         let number = state.next_handle;
         state.next_handle += 1;
         let pa = if host != 0 { pa | 1 << 44 } else { pa };
-        state.chunks.insert(number, Chunk { pa, size, host: host != 0, category, at });
+        state.chunks.insert(number, Chunk { node, pa, size, host: host != 0, category, at });
         // SAFETY: the request's pointer is valid.
         unsafe { *handle = number };
         0

@@ -12,3 +12,4 @@ mod fake;
 mod fake_requests;
 mod info;
 mod memory;
+mod runtime;

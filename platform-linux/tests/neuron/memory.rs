@@ -1,7 +1,7 @@
 //! The allocation ladder, queries, mapping, release.
 
 use nrt_core::driver::{AllocRequest, DeviceRange, Driver as _, Errno};
-use nrt_linux::neuron::{Fault, Kind, LinuxDriver, Refusal};
+use nrt_linux::neuron::{Fault, Kind, LinuxDriver, Refusal, Selection};
 use nrt_linux::request::{
     MemGetExtendedInfo, MemGetInfo, MemGetPa, neuron_ioctl_mem_alloc, neuron_ioctl_mem_alloc_v2_mem_type64,
 };
@@ -169,15 +169,19 @@ fn whole_chunks_are_mapped_at_their_address() {
 
 #[test]
 fn a_device_with_mappings_outlives_the_connection() {
-    let driver = Setup::sunda().attach();
+    let fake = Fake::new(Setup::sunda());
+    let connect = || LinuxDriver::connect_through(&fake, Selection::All).unwrap();
+    let driver = connect();
+    driver.attach(0).unwrap();
+    driver.allocate(0, &request(4096, 0)).unwrap();
+    drop(driver);
+    assert_eq!((fake.settle(), fake.live_chunks()), (vec![], 0), "the end of the connection closes both descriptors");
+    let driver = connect();
+    driver.attach(0).unwrap();
     let range = driver.allocate(0, &request(4096, 0)).unwrap();
     driver.map(0, &range).unwrap();
-    let full = |(fd, (_, kind)): (&i32, &(u32, Kind))| (*kind == Kind::Full).then_some(*fd);
-    let fd = driver.system().state.lock().unwrap().fds.iter().find_map(full).unwrap();
     drop(driver);
-    // SAFETY: only queried.
-    let fd = unsafe { nrt_linux::fd::BorrowedFd::borrow_raw(fd) };
-    assert!(rustix::io::fcntl_getfd(fd).is_ok());
+    assert_eq!((fake.settle(), fake.live_chunks()), (vec![(0, Kind::Full)], 1));
 }
 
 #[test]
