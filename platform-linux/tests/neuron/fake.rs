@@ -132,13 +132,27 @@ pub(crate) struct State {
     pub(crate) log: Vec<(u32, Vec<u8>)>,
     /// Return values to give instead of an answer: negative error numbers or positive ones.
     pub(crate) faults: VecDeque<(u32, i32)>,
-    /// Requests until one returns a value instead of an answer.
+    /// Calls until one returns a value instead of an answer; opening and mapping then fail with EIO.
     pub(crate) countdown: Option<(u32, i32)>,
     pub(crate) open_fault: Option<Errno>,
     pub(crate) map_fault: Option<Errno>,
     pub(crate) opened: Vec<(u32, Kind)>,
     pub(crate) watched: Vec<(OwnedFd, u32, Kind)>,
     pub(crate) mapped: BTreeMap<usize, (u64, usize)>,
+}
+
+impl State {
+    /// What the present call returns, if its number has come.
+    fn counted(&mut self) -> Option<i32> {
+        match &mut self.countdown {
+            Some((0, _)) => self.countdown.take().map(|(_, returned)| returned),
+            Some((left, _)) => {
+                *left -= 1;
+                None
+            }
+            None => None,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -206,6 +220,9 @@ unsafe impl System for Fake {
 
     fn open(&self, index: u32, kind: Kind) -> Result<OwnedFd, Errno> {
         let mut state = self.state.lock().unwrap();
+        if state.counted().is_some() {
+            return Err(Errno::IO);
+        }
         if kind == Kind::Full
             && let Some(errno) = state.open_fault
         {
@@ -230,17 +247,7 @@ unsafe impl System for Fake {
         let mut state = self.state.lock().unwrap();
         state.log.push((number, bytes.to_vec()));
         let fault = state.faults.iter().position(|(wanted, _)| *wanted == number);
-        let counted = match &mut state.countdown {
-            Some((0, returned)) => Some(*returned),
-            Some((left, _)) => {
-                *left -= 1;
-                None
-            }
-            None => None,
-        };
-        if counted.is_some() {
-            state.countdown = None;
-        }
+        let counted = state.counted();
         let returned = match fault {
             _ if counted.is_some() => counted.unwrap_or(0),
             Some(place) => state.faults.remove(place).unwrap().1,
@@ -259,6 +266,9 @@ unsafe impl System for Fake {
 
     fn map(&self, _: BorrowedFd<'_>, offset: u64, bytes: usize) -> Result<NonNull<u8>, Errno> {
         let mut state = self.state.lock().unwrap();
+        if state.counted().is_some() {
+            return Err(Errno::IO);
+        }
         if let Some(errno) = state.map_fault {
             return Err(errno);
         }
