@@ -134,11 +134,14 @@ impl From<ChoiceError> for CoreError {
 }
 
 /// Cores of this process, until it is dropped. (The end of the connection, or of the process, releases them too.)
+///
+/// It is a [`Driver`](nrt_core::driver::Driver) as well: the devices that hold the cores, so that processes that share a
+/// machine each bring up their own. [`runtime_cores`](Self::runtime_cores) are the logical cores to use there.
 #[derive(Debug)]
 pub struct Reservation<'a, S: System = Linux> {
-    driver: &'a LinuxDriver<S>,
-    cores: CoreMap,
-    logical_core_size: u32,
+    pub(super) driver: &'a LinuxDriver<S>,
+    pub(super) cores: CoreMap,
+    pub(super) logical_core_size: u32,
 }
 
 impl<S: System> Reservation<'_, S> {

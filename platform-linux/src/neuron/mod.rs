@@ -56,6 +56,7 @@ mod forms;
 mod holders;
 mod info;
 mod memory;
+mod slice;
 mod slot;
 mod status;
 pub mod sysfs;

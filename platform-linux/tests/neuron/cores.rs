@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use nrt_core::driver::{AllocRequest, Driver as _, Errno};
 use nrt_core::environment::CoreSelection;
 use nrt_linux::neuron::{ChoiceError, CoreError, Holders, LinuxDriver, Plan};
 
@@ -136,4 +137,34 @@ fn a_forked_child_does_not_release_its_parents_cores() {
     drop(cores);
     assert_eq!(driver.system().requests(), [""; 0]);
     assert_eq!(owned(&driver), 2);
+}
+
+/// Two processes share four devices: each brings up the devices of its cores alone.
+#[test]
+fn a_reservation_is_a_driver_of_its_devices() {
+    let mut setup = Setup::cayman(4);
+    setup.nodes = vec![2, 3, 4, 5];
+    let driver = setup.connect();
+    let slice = driver.reserve(CoreSelection::Exact { first: 6, count: 4 }, 2).unwrap();
+    assert_eq!((slice.cores().to_string(), slice.devices(), slice.runtime_cores()), ("12-19".into(), 1..3, 2..6));
+    assert_eq!(slice.probe().unwrap().devices, 2);
+    assert_eq!(slice.open(0).unwrap().host_device_id, 3);
+    assert_eq!(slice.open(1).unwrap().host_device_id, 4);
+    assert_eq!(slice.open(2), Err(Errno::EINVAL));
+    assert_eq!(slice.open(u32::MAX), Err(Errno::EINVAL));
+    let request = AllocRequest { size: 4096, align: 0, host: false, channel: 0, nc_id: 0, category: 9 };
+    let range = driver.allocate(2, &request).unwrap();
+    slice.write(1, &range, 0, b"slice").unwrap();
+    let mut back = [0; 5];
+    driver.read(2, &range, 0, &mut back).unwrap();
+    assert_eq!(&back, b"slice");
+    slice.close(0).unwrap();
+    slice.close(1).unwrap();
+    assert_eq!(driver.system().settle().len(), 1, "only the misc descriptor is left");
+    // One device with a gap below it.
+    let mut setup = Setup::cayman(3);
+    setup.nodes = vec![0, 2];
+    let driver = setup.connect();
+    let slice = driver.reserve(CoreSelection::Exact { first: 8, count: 4 }, 2).unwrap();
+    assert_eq!((slice.devices(), slice.runtime_cores()), (1..2, 0..4));
 }

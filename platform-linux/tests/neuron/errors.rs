@@ -2,6 +2,8 @@
 
 use nrt_core::driver::{AllocRequest, Call, Driver as _, Errno};
 use nrt_core::status::Status;
+use nrt_core::{Config, Placement, Runtime, SmallStorage};
+use nrt_linux::LinuxHooks;
 use nrt_linux::neuron::{Fault, status};
 use nrt_linux::request::*;
 
@@ -99,4 +101,34 @@ fn statuses() {
             assert_eq!(status(call, false, errno), Status::Failure);
         }
     }
+}
+
+/// The table is what the core does.
+#[test]
+fn the_core_gives_these_statuses() {
+    // SAFETY: a zeroed storage is a valid one.
+    let storage: &'static SmallStorage = Box::leak(unsafe { Box::new_zeroed().assume_init() });
+    let driver = Setup::sunda().connect();
+    let start = || Runtime::init(storage, &driver, Config::new(LinuxHooks::new()));
+    for errno in [Errno::ENOMEM, Errno::EINVAL, Errno::EINTR, Errno::EACCES] {
+        driver.system().fail::<MemAllocV2Mt64<'_>>(-errno.0);
+        let error = start().err().expect("there are no bounce buffers");
+        assert_eq!(error.status, status(Call::Alloc, true, errno), "{error}");
+    }
+    let runtime = start().unwrap();
+    let core = runtime.core(0).unwrap();
+    for errno in [Errno::ENOMEM, Errno::EINVAL, Errno::ENOENT, Errno::EINTR] {
+        driver.system().fail::<MemAllocV2Mt64<'_>>(-errno.0);
+        let error = core.tensor(Placement::Device, 64, "x").err().expect("the driver refuses");
+        assert_eq!(error.status, status(Call::Alloc, false, errno), "{error}");
+    }
+    let tensor = core.tensor(Placement::Device, 64, "x").unwrap();
+    // Through the core's bounce buffer.
+    driver.system().fail::<MemCopy64<'_>>(-1);
+    let error = tensor.write(0, &[1; 64]).unwrap_err();
+    assert_eq!(error.status, status(Call::Write, false, Errno::EPERM), "{error}");
+    drop(tensor);
+    runtime.close(None).unwrap();
+    driver.system().state.lock().unwrap().open_fault = Some(nrt_linux::Errno::BUSY);
+    assert_eq!(start().err().unwrap().status, status(Call::Open, false, Errno::EBUSY));
 }
