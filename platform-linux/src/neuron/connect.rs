@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use core::fmt;
+use core::ops::Deref;
 
 use nrt_core::arch::Arch;
 use nrt_core::driver::Errno;
@@ -159,18 +160,29 @@ impl Machine {
 /// end the child at its first allocation; the child drops the inherited connection and makes its own.
 #[derive(Debug)]
 pub struct LinuxDriver<S: System = Linux> {
-    pub(super) system: S,
     pub(super) machine: Machine,
     /// Discovery and core reservation. Its close drops every core of the process.
     pub(super) misc: OwnedFd,
     pub(super) owner: u32,
     pub(super) slots: [Slot; MAX_DEVICES as usize],
+    /// Last, so that the claim ends when the descriptors are closed: the close of this misc descriptor would drop the
+    /// cores of the next connection.
+    pub(super) system: Claimed<S>,
 }
 
-/// A claim on the driver that ends unless it is kept.
-struct Claim<'a, S: System>(&'a S);
+/// A system whose claim ends with this.
+#[derive(Debug)]
+pub(super) struct Claimed<S: System>(S);
 
-impl<S: System> Drop for Claim<'_, S> {
+impl<S: System> Deref for Claimed<S> {
+    type Target = S;
+
+    fn deref(&self) -> &S {
+        &self.0
+    }
+}
+
+impl<S: System> Drop for Claimed<S> {
     fn drop(&mut self) {
         self.0.release();
     }
@@ -195,10 +207,9 @@ impl<S: System> LinuxDriver<S> {
         if !system.claim() {
             return Err(ConnectError::AlreadyConnected);
         }
-        let claim = Claim(&system);
-        let (machine, misc) = discover(&system, selection)?;
+        let system = Claimed(system);
+        let (machine, misc) = discover(&*system, selection)?;
         let owner = system.pid();
-        core::mem::forget(claim);
         Ok(Self { system, machine, misc, owner, slots: [const { Slot::new() }; MAX_DEVICES as usize] })
     }
 
@@ -224,7 +235,7 @@ impl<S: System> LinuxDriver<S> {
 
     /// The system calls in use.
     #[must_use]
-    pub const fn system(&self) -> &S {
+    pub fn system(&self) -> &S {
         &self.system
     }
 }
@@ -236,7 +247,6 @@ impl<S: System> Drop for LinuxDriver<S> {
             // Exclusive access means that no request is under way.
             let _ = slot.close(device as u32);
         }
-        self.system.release();
     }
 }
 

@@ -274,7 +274,7 @@ impl<S: System> LinuxDriver<S> {
         let nodes = (plan.start / self.machine.cores_per_device..=plan.end / self.machine.cores_per_device)
             .filter(|device| first + device < 64)
             .fold(0, |nodes, device| nodes | 1 << (first + device));
-        Some(Conflict { plan, busy, holders: Holders::of(&self.system, nodes) })
+        Some(Conflict { plan, busy, holders: Holders::of(self.system(), nodes) })
     }
 }
 

@@ -64,10 +64,10 @@ impl<S: System> LinuxDriver<S> {
         let machine = &self.machine;
         let node = machine.node(device).ok_or(Refusal::NoSuchDevice(device))?;
         let arch = machine.arch;
-        let attribute = |name| sysfs::attribute(&self.system, node, name).filter(|text| !text.is_empty());
+        let attribute = |name| sysfs::attribute(self.system(), node, name).filter(|text| !text.is_empty());
         let channels = arch.channels_per_device();
-        let per_channel = |channel| (channel < channels).then(|| sysfs::channel_memory(&self.system, node, arch, channel))?;
-        let per_core = |core| (core < machine.cores_per_device).then(|| sysfs::core_memory(&self.system, node, core))?;
+        let per_channel = |channel| (channel < channels).then(|| sysfs::channel_memory(self.system(), node, arch, channel))?;
+        let per_core = |core| (core < machine.cores_per_device).then(|| sysfs::core_memory(self.system(), node, core))?;
         let bdf = DeviceBdfExt::of(machine.first_node(), node).and_then(|question| self.ask_misc(question).ok());
         Ok(DeviceInfo {
             node,
@@ -75,7 +75,7 @@ impl<S: System> LinuxDriver<S> {
             instance: attribute("info/architecture/instance_type"),
             serial: attribute("info/serial_number"),
             bdf: bdf.map(|answer| (answer.domain, answer.bus_number, answer.slot, answer.func)),
-            neighbours: sysfs::neighbours(&self.system, node),
+            neighbours: sysfs::neighbours(self.system(), node),
             cores: machine.cores_per_device,
             channels,
             channel_bytes: arch.hbm_bytes(),

@@ -157,3 +157,53 @@ fn drivers_without_flags_have_none() {
     assert_eq!(driver.machine().features, 0);
     assert_eq!(driver.machine().forms.alloc, AllocForm::Aligned);
 }
+
+/// Threads allocate, write, read and free while another opens and closes the device under them: each gets its own bytes
+/// back, or hears that the device is not open.
+#[test]
+fn closing_under_requests() {
+    const ROUNDS: u32 = 2000;
+    let driver = Setup::cayman(1).connect();
+    let request = nrt_core::driver::AllocRequest { size: 64, align: 0, host: false, channel: 0, nc_id: 0, category: 9 };
+    let closed = [Errno(9), Errno::EINVAL];
+    let moved = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for round in 0..ROUNDS {
+                match if round % 2 == 0 { driver.attach(0).map(drop) } else { driver.detach(0) } {
+                    Ok(()) => drop(driver.system().settle()),
+                    Err(Fault::Refused(Refusal::AlreadyOpen(_) | Refusal::NotOpen(_) | Refusal::InUse(_))) => {}
+                    Err(fault) => panic!("{fault}"),
+                }
+            }
+        });
+        let workers: Vec<_> = (1..=2u8)
+            .map(|seed| {
+                let driver = &driver;
+                scope.spawn(move || {
+                    let mut moved = 0;
+                    for round in 0..ROUNDS {
+                        let once = || -> Result<bool, Errno> {
+                            let range = driver.allocate(0, &request).map_err(Fault::errno)?;
+                            let bytes = [seed ^ round as u8; 64];
+                            driver.write(0, &range, 0, &bytes)?;
+                            let mut back = [0; 64];
+                            driver.read(0, &range, 0, &mut back)?;
+                            driver.free(0, &range)?;
+                            Ok(back == bytes)
+                        };
+                        match once() {
+                            Ok(same) => {
+                                assert!(same, "bytes of somebody else");
+                                moved += 1;
+                            }
+                            Err(errno) => assert!(closed.contains(&errno), "{errno}"),
+                        }
+                    }
+                    moved
+                })
+            })
+            .collect();
+        workers.into_iter().map(|worker| worker.join().unwrap()).sum::<u32>()
+    });
+    println!("{moved} of {} rounds found the device open throughout", 2 * ROUNDS);
+}
