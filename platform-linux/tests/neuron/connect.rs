@@ -1,6 +1,6 @@
 //! Finding the devices, opening them, one connection per process, forks.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use nrt_core::arch::Arch;
 use nrt_core::driver::{Driver as _, Errno};
@@ -162,48 +162,49 @@ fn drivers_without_flags_have_none() {
 /// back, or hears that the device is not open.
 #[test]
 fn closing_under_requests() {
-    const ROUNDS: u32 = 2000;
+    const OPENINGS: u32 = 300;
     let driver = Setup::cayman(1).connect();
     let request = nrt_core::driver::AllocRequest { size: 64, align: 0, host: false, channel: 0, nc_id: 0, category: 9 };
-    let closed = [Errno(9), Errno::EINVAL];
-    let moved = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            for round in 0..ROUNDS {
-                match if round % 2 == 0 { driver.attach(0).map(drop) } else { driver.detach(0) } {
-                    Ok(()) => drop(driver.system().settle()),
-                    Err(Fault::Refused(Refusal::AlreadyOpen(_) | Refusal::NotOpen(_) | Refusal::InUse(_))) => {}
-                    Err(fault) => panic!("{fault}"),
-                }
-            }
-        });
-        let workers: Vec<_> = (1..=2u8)
-            .map(|seed| {
-                let driver = &driver;
-                scope.spawn(move || {
-                    let mut moved = 0;
-                    for round in 0..ROUNDS {
-                        let once = || -> Result<bool, Errno> {
-                            let range = driver.allocate(0, &request).map_err(Fault::errno)?;
-                            let bytes = [seed ^ round as u8; 64];
-                            driver.write(0, &range, 0, &bytes)?;
-                            let mut back = [0; 64];
-                            driver.read(0, &range, 0, &mut back)?;
-                            driver.free(0, &range)?;
-                            Ok(back == bytes)
-                        };
-                        match once() {
-                            Ok(same) => {
-                                assert!(same, "bytes of somebody else");
-                                moved += 1;
-                            }
-                            Err(errno) => assert!(closed.contains(&errno), "{errno}"),
+    let (moved, done) = (AtomicU32::new(0), AtomicBool::new(false));
+    let once = |seed: u8| -> Result<bool, Errno> {
+        let range = driver.allocate(0, &request).map_err(Fault::errno)?;
+        let bytes = [seed; 64];
+        driver.write(0, &range, 0, &bytes)?;
+        let mut back = [0; 64];
+        driver.read(0, &range, 0, &mut back)?;
+        driver.free(0, &range)?;
+        Ok(back == bytes)
+    };
+    std::thread::scope(|scope| {
+        for seed in 1..=2u8 {
+            let (moved, done, once) = (&moved, &done, &once);
+            scope.spawn(move || {
+                while !done.load(Ordering::Relaxed) {
+                    // Time in which nothing is under way, so that the device can be closed at all.
+                    std::thread::sleep(std::time::Duration::from_micros(20));
+                    match once(seed) {
+                        Ok(same) => {
+                            assert!(same, "bytes of somebody else");
+                            moved.fetch_add(1, Ordering::Relaxed);
                         }
+                        // Not open, or closed and opened again since: the range is gone.
+                        Err(errno) => assert!([Errno(9), Errno::EINVAL].contains(&errno), "{errno}"),
                     }
-                    moved
-                })
-            })
-            .collect();
-        workers.into_iter().map(|worker| worker.join().unwrap()).sum::<u32>()
+                }
+            });
+        }
+        for _ in 0..OPENINGS {
+            let before = moved.load(Ordering::Relaxed);
+            driver.attach(0).unwrap();
+            while moved.load(Ordering::Relaxed) < before + 2 {
+                std::thread::yield_now();
+            }
+            while let Err(fault) = driver.detach(0) {
+                assert_eq!(fault, Fault::Refused(Refusal::InUse(0)));
+            }
+            driver.system().settle();
+        }
+        done.store(true, Ordering::Relaxed);
     });
-    println!("{moved} of {} rounds found the device open throughout", 2 * ROUNDS);
+    assert!(moved.into_inner() >= 2 * OPENINGS);
 }
