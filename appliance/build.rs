@@ -10,6 +10,8 @@ fn main() {
         // Nobody would relocate the program.
         "-no-pie",
         "-Wl,--gc-sections,-z,noexecstack,--build-id=none",
+        // Nobody unwinds, so nobody searches the unwind tables; debuggers do without the index.
+        "-Wl,--no-eh-frame-hdr",
     ];
     for argument in arguments {
         println!("cargo::rustc-link-arg-bins={argument}");

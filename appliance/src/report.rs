@@ -1,4 +1,22 @@
 //! What the main job has to say at its end, as one JSON object or as lines for people.
+//!
+//! | key | value |
+//! | --- | --- |
+//! | `arch` | architecture that was served on |
+//! | `logical_cores` | logical cores of all devices |
+//! | `models` | one object for each model, in the order of the deployment |
+//! | `models[].name`, `.vnc` | as in the deployment |
+//! | `models[].handle` | id of its last load; 0 when it is not resident at the end of serving |
+//! | `models[].bytes_by_usage` | bytes it owns on all its cores at the end of serving, one number for each of the 22 usages, device and pinned host memory together; what models share (scratchpad pages, the microcode library) and tensors belong to cores and are not in it |
+//! | `models[].host_bytes` | how many of these are pinned host memory |
+//! | `models[].requests` | requests it completed |
+//! | `requests`, `reloads` | completed in total; a reload is an unload and a load under the load of the threads |
+//! | `peak_device_bytes` | most device bytes that were on the ledger at one time |
+//! | `live_device_bytes_at_exit`, `live_nodes_at_exit` | what ledger, pools and driver still had after close; 0 when all is well |
+//! | `resident_anonymous_bytes_at_exit` | resident stacks and statics of the program after close, without the modelled device memory; `null` when the system does not tell |
+//! | `weights_verified` | whether all weights and code read back equal their source |
+//! | `outputs_verified` | whether every request was served, and every output carried the bytes of its inputs |
+//! | `errors` | what did not hold, in words; the exit status is 0 only if this is empty and the four figures above say so |
 
 use core::fmt::{self, Write};
 

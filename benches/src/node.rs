@@ -59,7 +59,7 @@ fn scenario(world: LinuxWorld, name: &'static str, threads: usize, places: Place
     let peers = vec![
         Peer {
             name: "nrt",
-            touches: "static memory; zeroes nothing, writes about 220 B of a 256 B slot (node, hint and range), and per event \
+            touches: "static memory; zeroes nothing, writes about 205 B of a 256 B slot (node, hint and range), and per event \
                       64 B of ring and 40 B beside it (the text is copied); finds a stale handle",
             locks: "memory lock of the core 2x; 12 atomic read-modify-writes in all",
             work: Box::new(move |thread, n| {

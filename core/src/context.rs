@@ -96,7 +96,7 @@ impl Tree {
     /// The device slot with this host device id: a scan over the used slots.
     ///
     /// # Errors
-    /// `NRT_INVALID` when no used device has it.
+    /// `NRT_INVALID` when no used device has it; `u32::MAX` means "unknown" and is nobody's.
     ///
     /// # Cost
     /// Up to 32 slots, a cache line each.
@@ -105,7 +105,7 @@ impl Tree {
             let mla = self.mla(device)?;
             // SAFETY: inside the tree; both fields are written during init only.
             let found = unsafe { (*mla.as_ptr()).is_used && (*mla.as_ptr()).host_device_id == host_device_id };
-            if found {
+            if found && host_device_id != u32::MAX {
                 return Ok(mla);
             }
         }

@@ -20,6 +20,8 @@ pub(crate) struct Settings {
     pub(crate) cores_per_device: u32,
     pub(crate) logical_core_size: u32,
     pub(crate) vcores: u32,
+    /// Entries of one core's segment of its device's event ring.
+    pub(crate) ring_segment: u32,
     pub(crate) scratchpad_page_size: u64,
     pub(crate) scratchpad_on_single_core: bool,
 }

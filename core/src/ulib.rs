@@ -66,8 +66,8 @@ impl<D: Driver, H: Hooks> System<D, H> {
 
     /// The core's shared library: staged now, or as an earlier model staged it. Counts the caller as a user.
     ///
-    /// The original aliases whatever is cached; here a library that differs from the staged one in size or functions is
-    /// refused, because the model would call the wrong code.
+    /// The original aliases whatever is cached; here a library that visibly differs from the staged one is
+    /// refused, because the model would call the wrong code. Sizes, flags, processors and functions are compared, not the image.
     ///
     /// # Errors
     /// `NRT_INVALID` when it differs from the staged one; what allocation and copying answer. A failed staging leaves
@@ -137,6 +137,8 @@ impl<D: Driver, H: Hooks> System<D, H> {
             let image = (*slot).set.lib_dmem;
             let functions = &(*slot).functions;
             (*slot).lib.num_funcs as usize == library.functions.len()
+                && (*slot).lib.flags == library.flags
+                && (*slot).lib.total_cpus == library.total_cpus
                 && !image.is_null()
                 && (*image).size as u64 == library.bytes
                 && functions.iter().zip(library.functions).all(|(staged, wanted)| {

@@ -323,7 +323,6 @@ fn thirty_two_devices_share_the_records() {
 
 /// The handle table of a device ends at 4,194,302 live chunks.
 #[test]
-#[ignore = "touches 200 MB and takes some seconds"]
 fn handle_table_runs_out() {
     static STORAGE: SimStorage<4_200_000, 1> = SimStorage::new();
     let kernel = nrt_sim::Kernel::new(&STORAGE, SimConfig::new(Arch::Mariana)).unwrap();

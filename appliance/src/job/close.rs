@@ -1,6 +1,6 @@
 //! The proof that nothing is left: of the ledger, of the pools, of the driver.
 
-use nrt_core::{CloseReport, Usage};
+use nrt_core::{CloseReport, CoreUsage, Usage};
 use nrt_sim::{Hazards, Live, Sim};
 
 use super::findings::Findings;
@@ -13,7 +13,7 @@ const LIBRARY_NODES: u32 = 2;
 /// core, which stays until the core is closed.
 pub(super) fn check_unloaded(runtime: &Runtime<'_>, sim: &Sim, findings: &Findings) {
     let mut allocations = 0;
-    let visited = runtime.for_each_core_usage(|core| {
+    let visit: &mut dyn FnMut(&CoreUsage) = &mut |core| {
         let (device, index) = (core.device, core.core);
         allocations += u64::from(core.allocations);
         for usage in Usage::ALL {
@@ -27,8 +27,8 @@ pub(super) fn check_unloaded(runtime: &Runtime<'_>, sim: &Sim, findings: &Findin
             findings
                 .error(format_args!("ND{device}:NC{index} holds {} allocations after unload, expected {kept}", core.allocations));
         }
-    });
-    if let Err(error) = visited {
+    };
+    if let Err(error) = runtime.for_each_core_usage(visit) {
         findings.error(format_args!("the ledger cannot be read after unload: {error}"));
     }
     let config = sim.kernel().config();

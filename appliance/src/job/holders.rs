@@ -43,11 +43,13 @@ impl Tables {
     /// Fills the tables.
     pub(super) fn fill(&mut self, server: &Server<'_>) -> nrt_core::Result<()> {
         let mut result = Ok(());
-        server.runtime.for_each_core_usage(|core| {
+        // As an object: whoever else visits the cores does it with the same code.
+        let visit: &mut dyn FnMut(&CoreUsage) = &mut |core| {
             if result.is_ok() && core.total != 0 {
                 result = self.core(server, core);
             }
-        })?;
+        };
+        server.runtime.for_each_core_usage(visit)?;
         result
     }
 

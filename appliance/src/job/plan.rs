@@ -165,24 +165,32 @@ fn regions<'a>(
         chunks: None,
         source: None,
     };
+    let mut regions = Vec::new();
     let chunks = Chunks { bytes: model.weight_chunk_bytes, first: relative.into(), step: model.subgraphs.into() };
-    let weights =
-        RegionPlan { chunks: Some(chunks), source: Some(weights), ..plain("weights", WEIGHTS, Usage::Weight, weight_bytes) };
-    let code = (CODE..).zip(ENGINE_USAGES).zip(code_bytes(model)).zip(code).map(|(((variable, usage), bytes), content)| {
-        RegionPlan { source: Some(content), ..plain("code", variable, usage, bytes) }
-    });
-    let spill = plain("spill", SPILL, Usage::DramSpill, model.spill_bytes);
-    let further = (REGIONS..).zip(&model.regions).map(|(variable, region)| {
+    let plan = plain("weights", WEIGHTS, Usage::Weight, weight_bytes);
+    add(&mut regions, RegionPlan { chunks: Some(chunks), source: Some(weights), ..plan });
+    for (((variable, usage), bytes), content) in (CODE..).zip(ENGINE_USAGES).zip(code_bytes(model)).zip(code) {
+        add(&mut regions, RegionPlan { source: Some(content), ..plain("code", variable, usage, bytes) });
+    }
+    add(&mut regions, plain("spill", SPILL, Usage::DramSpill, model.spill_bytes));
+    for (variable, region) in (REGIONS..).zip(&model.regions) {
         let usage = Usage::ALL[region.usage.number() as usize];
-        RegionPlan {
-            location: match region.location {
-                deployment::Location::Device => Location::Device,
-                deployment::Location::Host => Location::Host,
-            },
-            channel: region.channel.map(u32::from),
-            align: region.align,
-            ..plain(usage.name(), variable, usage, region.bytes)
-        }
-    });
-    core::iter::once(weights).chain(code).chain([spill]).chain(further).filter(|region| region.bytes != 0).collect()
+        let location = match region.location {
+            deployment::Location::Device => Location::Device,
+            deployment::Location::Host => Location::Host,
+        };
+        let channel = region.channel.map(u32::from);
+        let plan = plain(usage.name(), variable, usage, region.bytes);
+        add(&mut regions, RegionPlan { location, channel, align: region.align, ..plan });
+    }
+    regions
+}
+
+/// Adds a region, unless it is empty.
+#[inline(never)]
+fn add<'a>(regions: &mut Vec<RegionPlan<'a>, MAX_PLAN_REGIONS>, region: RegionPlan<'a>) {
+    if region.bytes != 0 {
+        // There is room: MAX_PLAN_REGIONS counts every region that a model can have.
+        let _ = regions.push(region);
+    }
 }

@@ -175,7 +175,7 @@ pub(crate) struct CoreSide {
     pub(crate) magazine_len: AtomicU32,
     /// Nodes of this core in use.
     pub(crate) live_nodes: AtomicU32,
-    /// Nodes whose range the driver refused to take back, linked through `next`.
+    /// Ranges the driver refused to take back. Their nodes are linked through `next`, unless there was none left.
     pub(crate) quarantined: AtomicU32,
     pub(crate) quarantine: core::sync::atomic::AtomicPtr<dmem_t>,
     /// Device bytes this core holds, per HBM channel.

@@ -223,11 +223,14 @@ impl<D: Driver, H: Hooks> System<D, H> {
     }
 
     /// Puts a range for which no node was left back into the driver's hands. If the driver refuses even that, there is no
-    /// slot to remember the range in: its bytes are counted as quarantined, and closing the device frees it.
+    /// slot to remember the range in: it is counted as quarantined without a node, and closing the device frees it.
     fn give_range_back(&self, core: &ResolvedCore, range: &DeviceRange) {
         if let Err(errno) = self.driver.free(core.device, range) {
             let side = self.arenas.core(core.device, core.core);
+            let held = self.memory_lock(core);
+            side.quarantined.store(side.quarantined.load(Relaxed) + 1, Relaxed);
             side.quarantined_bytes.fetch_add(range.size, Relaxed);
+            drop(held);
             self.log_refused_free(core, range.size, "undone allocation", errno);
         }
     }

@@ -117,7 +117,8 @@ impl<D: Driver, H: Hooks> System<D, H> {
         // SAFETY: by contract; neighbours are live nodes or sentinels.
         unsafe {
             let raw = node.as_ptr();
-            if !(*raw).allocator.swap(null_mut(), AcqRel).is_null() {
+            if !(*raw).allocator.load(Acquire).is_null() {
+                (*raw).allocator.store(null_mut(), Release);
                 let (prev, next) = ((*raw).prev.load(Relaxed), (*raw).next.load(Relaxed));
                 debug_assert!(!prev.is_null() && !next.is_null());
                 (*prev).next.store(next, Release);
@@ -154,14 +155,14 @@ impl<D: Driver, H: Hooks> System<D, H> {
         Some(index)
     }
 
-    /// Tries once more to give the quarantined ranges of a core back. Gives (nodes, bytes) the driver still refuses.
+    /// Tries once more to give the quarantined ranges of a core back. Gives (allocations, bytes) the driver has not taken
+    /// back, those included that no node was left for.
     pub(crate) fn retry_quarantine(&self, core: &ResolvedCore) -> (u32, u64) {
         let side = self.arenas.core(core.device, core.core);
         let mut list = {
             let _held = self.memory_lock(core);
             side.quarantine.swap(null_mut(), Relaxed)
         };
-        let (mut kept, mut bytes) = (0, 0);
         while let Some(node) = NonNull::new(list) {
             // SAFETY: quarantined nodes belong to nobody but this list, which was detached above.
             unsafe {
@@ -174,14 +175,12 @@ impl<D: Driver, H: Hooks> System<D, H> {
                     side.quarantined_bytes.fetch_sub(size, Relaxed);
                     self.push_node(core, self.arenas.nodes.index_of(node.cast::<NodeSlot>()));
                 } else {
-                    kept += 1;
-                    bytes += size;
                     (*node.as_ptr()).next.store(side.quarantine.load(Relaxed), Relaxed);
                     side.quarantine.store(node.as_ptr(), Relaxed);
                 }
             }
         }
-        (kept, bytes)
+        (side.quarantined.load(Relaxed), side.quarantined_bytes.load(Relaxed))
     }
 
     pub(super) fn log_refused_free(&self, core: &ResolvedCore, size: u64, hint: &str, errno: Errno) {

@@ -241,7 +241,7 @@ pub unsafe trait Driver: Sync {
     /// The host-device-id → routing-id map.
     ///
     /// # Errors
-    /// [`Errno::EINVAL`] when the driver does not know the request; the core then falls back to a table by family.
+    /// [`Errno::EINVAL`] when the driver does not know the request; the core then leaves the map empty.
     fn routing_ids(&self) -> DriverResult<RoutingIds>;
 
     /// Opens a device for this process.

@@ -62,19 +62,13 @@ pub(super) struct Cursors {
 }
 
 impl<D: Driver, H: Hooks> System<D, H> {
-    /// Entries of one core's segment.
-    #[inline]
-    fn segment_len(&self, device: u32) -> u32 {
-        self.arenas.ring(device).len / self.settings.cores_per_device
-    }
-
     /// # Safety
     /// As [`System::ledger_add`].
     #[inline]
     pub(super) unsafe fn ring_push(&self, core: &ResolvedCore, node: *const dmem_t, action: Action, total: u64) {
         let side = self.arenas.core(core.device, core.core);
         let ring = self.arenas.ring(core.device);
-        let len = self.segment_len(core.device);
+        let len = self.settings.ring_segment;
         let written = side.ring_written.load(Relaxed);
         let slot = core.core as usize * len as usize + (written % u64::from(len)) as usize;
         // SAFETY: `slot` lies in this core's segment, which only the holder of the core's memory lock touches; `node` is
@@ -103,7 +97,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
     }
 
     pub(super) fn ring_cursors(&self, device: u32) -> Cursors {
-        let len = u64::from(self.segment_len(device));
+        let len = u64::from(self.settings.ring_segment);
         let mut cursors = Cursors { count: 0, next: 0, dropped: 0 };
         for core in 0..self.settings.cores_per_device {
             let written = self.arenas.core(device, core).ring_written.load(Relaxed);
@@ -138,7 +132,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
     /// The event at `position` of a core's segment, or the oldest one that is left; moves the position on.
     fn event_at(&self, device: u32, core: u32, position: &mut u64) -> Option<Event> {
         let core = self.tree.resolve(device, core).ok()?;
-        let len = u64::from(self.segment_len(device));
+        let len = u64::from(self.settings.ring_segment);
         let ring = self.arenas.ring(device);
         let _held = self.memory_lock(&core);
         let written = self.arenas.core(device, core.core).ring_written.load(Relaxed);

@@ -120,10 +120,12 @@ impl<D: Driver, H: Hooks> System<D, H> {
         deadline_ns: Option<u64>,
         executor: &impl Executor,
     ) -> Result<()> {
-        self.refuse_reentry(vnc)?;
         let first = self.core(vnc, 0)?;
         let running_thread = &self.arenas.core(first.device, first.core).running_thread;
         let this_thread = self.hooks.thread_id();
+        if running_thread.load(Relaxed) == this_thread {
+            return Err(Error::invalid(Cause::Reentered));
+        }
         // SAFETY: the record of an owned core lives for ever; the reference covers the lock alone.
         let lock = unsafe { &(*first.tpb.as_ptr()).hw_exec_queue.compute_req_lock };
         let _held = sync::lock_until(lock, &self.hooks, deadline_ns)
@@ -149,7 +151,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
     pub(crate) fn refuse_reentry(&self, vnc: u32) -> Result<()> {
         let first = self.core(vnc, 0)?;
         let running = self.arenas.core(first.device, first.core).running_thread.load(Relaxed);
-        if running == self.hooks.thread_id() { Err(Error::invalid(Cause::Reentered)) } else { Ok(()) }
+        if running != 0 && running == self.hooks.thread_id() { Err(Error::invalid(Cause::Reentered)) } else { Ok(()) }
     }
 
     /// References to a model on all its cores.

@@ -118,6 +118,11 @@ impl<D: Driver, H: Hooks> System<D, H> {
         for device in 0..self.settings.devices {
             self.device_destroy(device, &mut report);
         }
+        // SAFETY: nobody is inside and the process-wide pointer is cleared.
+        unsafe {
+            (*self.tree.as_ptr()).num_mla = 0;
+            (*self.tree.as_ptr()).num_ptpb = 0;
+        }
         if !report.is_clean() {
             self.hooks.log(
                 Level::Warn,
@@ -174,6 +179,8 @@ impl<D: Driver, H: Hooks> System<D, H> {
             }
             report.refused_requests += u32::from(self.driver.close(device).is_err());
             (*mla).is_used = false;
+            (*mla).device_id = u32::MAX;
+            (*mla).host_device_id = u32::MAX;
             (*mla).device = null_mut();
             (*mla).dmem_logger.entries = null_mut();
             for core in 0..self.settings.cores_per_device {

@@ -95,6 +95,7 @@ fn settle<D: Driver, H>(arenas: &Arenas, driver: &D, config: &Config<H>) -> Resu
         cores_per_device,
         logical_core_size,
         vcores: devices * cores_per_device / logical_core_size,
+        ring_segment: arenas.ring(0).len / cores_per_device,
         scratchpad_page_size: config.scratchpad_page_size,
         scratchpad_on_single_core: config.scratchpad_on_single_core,
     })

@@ -102,14 +102,10 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
         executor: &impl Executor,
     ) -> Result<()> {
         let _inside = self.runtime.enter()?;
-        let mut refs = [None; MAX_FEATURE_MAPS];
-        let all = inputs.len() + outputs.len();
-        let room = refs.get_mut(..all).ok_or(Error::pool_full(Pool::FeatureMaps))?;
-        for (place, tensor) in room.iter_mut().zip(inputs.iter().chain(outputs)) {
-            *place = Some(tensor.reference(self.runtime)?);
-        }
         let mut bound = heapless::Vec::<TensorRef, MAX_FEATURE_MAPS>::new();
-        bound.extend(refs.into_iter().flatten());
+        for tensor in inputs.iter().chain(outputs) {
+            bound.push(tensor.reference(self.runtime)?).map_err(|_| Error::pool_full(Pool::FeatureMaps))?;
+        }
         let (inputs, outputs) = bound.split_at(inputs.len());
         self.runtime.system.run(self.vnc, id, inputs, outputs, self.runtime.deadline(timeout_ns), executor)
     }

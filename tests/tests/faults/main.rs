@@ -3,10 +3,11 @@
 //! * `driver_calls`: a load-serve-unload run with the n-th driver request failed, for every n and several error numbers.
 //! * `sticky`: the same with every request from the n-th on failed.
 //! * `sources`: the n-th read of a byte source, the n-th mapping of host memory.
-//! * `pools`, `magazines`: every pool filled to its last slot.
+//! * `pools`, `magazines`, `intruder`: every pool filled to its last slot.
 
 mod driver_calls;
 mod hooks;
+mod intruder;
 mod magazines;
 mod plans;
 mod pools;

@@ -1,6 +1,7 @@
 //! Two models: one on every core of the logical core with everything a model can have, one small one on the first core.
 
 use std::cell::Cell;
+use std::sync::LazyLock;
 
 use nrt_core::model::{
     ByteSource, Carveout, Chunks, IoPlan, ModelPlan, RegionPlan, SourceError, SubgraphPlan, UcodeFunction, UcodeLibrary,
@@ -21,8 +22,10 @@ impl Pattern {
         Self { seed, reads: Cell::new(0), fail_at: Cell::new(u64::MAX) }
     }
 
-    pub(crate) fn byte(seed: u8, offset: u64) -> u8 {
-        (offset % 251) as u8 ^ seed
+    /// `length` bytes at `offset`.
+    pub(crate) fn bytes(seed: u8, offset: u64, length: usize) -> &'static [u8] {
+        static PERIODS: LazyLock<Vec<u8>> = LazyLock::new(|| (0..64 << 10).map(|at| (at % 251) as u8).collect());
+        &PERIODS[(offset as usize + usize::from(seed)) % 251..][..length]
     }
 
     pub(crate) fn fail_nth(&self, n: u64) {
@@ -42,9 +45,7 @@ impl ByteSource for Pattern {
             buffer.fill(0xEE);
             return Err(REFUSED);
         }
-        for (at, byte) in (offset..).zip(buffer) {
-            *byte = Self::byte(self.seed, at);
-        }
+        buffer.copy_from_slice(Self::bytes(self.seed, offset, buffer.len()));
         Ok(())
     }
 }

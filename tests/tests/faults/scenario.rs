@@ -91,8 +91,8 @@ fn memory(
     read: &'static str,
     fill: &'static str,
 ) -> Outcome {
-    let bytes: Vec<u8> = (0..3000).map(|at| Pattern::byte(3, at)).collect();
-    session.forward(runtime, write, || dmem.write(16, &bytes))?;
+    let bytes = Pattern::bytes(3, 0, 3000);
+    session.forward(runtime, write, || dmem.write(16, bytes))?;
     session.forward(runtime, fill, || dmem.fill(20, 0xAB, 4))?;
     let back = session.forward(runtime, read, || {
         let mut back = vec![0; bytes.len()];
@@ -120,8 +120,8 @@ fn requests(
     small: &TestModel<'_>,
     [x, y, z, v]: [&TestTensor<'_>; 4],
 ) -> Outcome {
-    let bytes: Vec<u8> = (0..X).map(|at| Pattern::byte(9, at)).collect();
-    session.forward(runtime, "write v", || v.write(0, &bytes))?;
+    let bytes = Pattern::bytes(9, 0, X as usize);
+    session.forward(runtime, "write v", || v.write(0, bytes))?;
     session.forward(runtime, "copy v to x", || v.copy_to(0, x, 0, X))?;
     session.forward(runtime, "write y", || y.write(0, &[0x5A; Y as usize]))?;
     session.forward(runtime, "run large", || large.run(&[x, y], &[z], Some(0), &CopyExecutor))?;
@@ -145,7 +145,7 @@ fn weights(session: &mut Session<'_>, runtime: &FaultyRuntime, model: &TestModel
             model.read_variable(relative, WEIGHT + 1, 0, &mut back).map(|()| back)
         })?;
         let start = u64::from(relative + cores) * CHUNK;
-        assert!((start..).zip(&back).all(|(at, byte)| *byte == Pattern::byte(SEED_LARGE, at)), "weights of core {relative}");
+        assert!(back == Pattern::bytes(SEED_LARGE, start, back.len()), "weights of core {relative}");
     }
     Ok(())
 }

@@ -64,11 +64,14 @@ impl Snapshot {
                 let mut refs = [0; 16];
                 let pages = core.scratchpad_pages(relative, &mut refs).unwrap();
                 let mut models = Vec::new();
-                runtime
-                    .for_each_model_usage(device, index, |usage, name| {
-                        models.push((name.to_owned(), usage.bytes, usage.allocations));
-                    })
-                    .unwrap();
+                let residents = core.resident_models(relative).unwrap();
+                if residents > 0 {
+                    runtime
+                        .for_each_model_usage(device, index, |usage, name| {
+                            models.push((name.to_owned(), usage.bytes, usage.allocations));
+                        })
+                        .unwrap();
+                }
                 models.sort();
                 cores.push(Core {
                     ledger: usage.bytes,
@@ -77,7 +80,7 @@ impl Snapshot {
                     heap: heap(runtime, device, index),
                     pages: refs[..pages as usize].to_vec(),
                     library: core.library_users(relative).unwrap(),
-                    residents: core.resident_models(relative).unwrap(),
+                    residents,
                     running: core.running_model(relative).unwrap(),
                     models,
                 });

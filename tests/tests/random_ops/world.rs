@@ -155,8 +155,9 @@ impl<'r> World<'r> {
     /// Now and then lets one of the next requests fail.
     fn arm(&mut self) {
         self.driver.watch_all();
-        if self.rng.once_in(40) {
-            let (n, errno) = (1 + self.rng.below(6), self.rng.pick(&ERRNOS));
+        if self.rng.once_in(20) {
+            let furthest = self.rng.pick(&[2, 2, 2, 40]);
+            let (n, errno) = (1 + self.rng.below(furthest), self.rng.pick(&ERRNOS));
             self.driver.fail_nth(n, errno);
         }
     }

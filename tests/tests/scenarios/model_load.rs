@@ -202,6 +202,31 @@ fn a_model_is_published_last() {
 }
 
 #[test]
+fn the_core_where_looking_up_starts_is_published_last() {
+    let runtime = runtime(Arch::Cayman);
+    let core = runtime.core(0).unwrap();
+    // SAFETY: the lock of an open core, which lives as long as the storage.
+    let second = unsafe { &(*raw::tpb(&runtime, 0, 1)).model_db_lock };
+    let held = nrt_core::sync::lock(second, runtime.hooks());
+    std::thread::scope(|scope| {
+        let loading = scope.spawn(move || {
+            let plan = ModelPlan { name: "m", subgraphs: &[NOTHING, NOTHING] };
+            core.load(&plan).unwrap().into_id()
+        });
+        // Until the load waits for the database of the second core (2 = held with waiters).
+        while second.word.load(Relaxed) != 2 {
+            std::thread::yield_now();
+        }
+        assert_eq!(core.resident_models(0), Ok(0));
+        drop(held);
+        let id = loading.join().unwrap();
+        assert_eq!((core.resident_models(0), core.resident_models(1)), (Ok(1), Ok(1)));
+        core.unload(id).unwrap();
+    });
+    finish(&runtime);
+}
+
+#[test]
 fn a_load_that_fails_at_any_request_of_the_driver_leaves_nothing() {
     on_every_arch(|runtime| {
         let core = runtime.core(0).unwrap();

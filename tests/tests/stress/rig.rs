@@ -15,7 +15,7 @@ use nrt_tests::{TestDriver, TestRuntime, TestStorage};
 
 pub(crate) const PAGE: u64 = 1 << 20;
 /// No part of a test takes this long unless it hangs.
-const HANG: Duration = Duration::from_secs(40);
+const HANG: Duration = Duration::from_secs(240);
 
 pub(crate) type TestModel<'r> = Model<'r, TestDriver, LinuxHooks>;
 pub(crate) type TestCore<'r> = LogicalCore<'r, TestDriver, LinuxHooks>;

@@ -1,0 +1,154 @@
+//! The last node goes to somebody else while the driver works on an allocation.
+
+use std::ptr::NonNull;
+use std::sync::Mutex;
+
+use nrt_core::driver::{
+    AllocRequest, Call, DeviceRange, Driver, DriverResult, Errno, FaultInjector, OpenedDevice, Probe, RoutingIds,
+};
+use nrt_core::{Arch, Cause, CloseReport, Config, Error, Pool, Runtime, Status, Storage, Usage};
+use nrt_linux::hooks::LinuxHooks;
+use nrt_linux::log::Log;
+use nrt_linux::output::stderr;
+use nrt_sim::{Live, Sim};
+use nrt_tests::TestDriver;
+
+use crate::pools::block;
+
+/// Lets something happen in the middle of the next allocation.
+struct Intruder {
+    inner: TestDriver,
+    during_alloc: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+}
+
+// SAFETY: every request goes to the driver inside unchanged, whose guarantees hold.
+unsafe impl Driver for Intruder {
+    fn probe(&self) -> DriverResult<Probe> {
+        self.inner.probe()
+    }
+    fn routing_ids(&self) -> DriverResult<RoutingIds> {
+        self.inner.routing_ids()
+    }
+    fn open(&self, device: u32) -> DriverResult<OpenedDevice> {
+        self.inner.open(device)
+    }
+    fn close(&self, device: u32) -> DriverResult<()> {
+        self.inner.close(device)
+    }
+    fn alloc(&self, device: u32, request: &AllocRequest, range: &mut DeviceRange) -> DriverResult<()> {
+        let intrusion = self.during_alloc.lock().unwrap().take();
+        if let Some(intrusion) = intrusion {
+            intrusion();
+        }
+        self.inner.alloc(device, request, range)
+    }
+    fn free(&self, device: u32, range: &DeviceRange) -> DriverResult<()> {
+        self.inner.free(device, range)
+    }
+    fn map(&self, device: u32, range: &DeviceRange) -> DriverResult<NonNull<u8>> {
+        self.inner.map(device, range)
+    }
+    unsafe fn unmap(&self, device: u32, range: &DeviceRange, address: NonNull<u8>) -> DriverResult<()> {
+        // SAFETY: the caller's promise, passed on.
+        unsafe { self.inner.unmap(device, range, address) }
+    }
+    fn copy(&self, device: u32, src: &DeviceRange, at: u64, dst: &DeviceRange, to: u64, size: u64) -> DriverResult<()> {
+        self.inner.copy(device, src, at, dst, to, size)
+    }
+    fn copy_start(
+        &self,
+        device: u32,
+        src: &DeviceRange,
+        at: u64,
+        dst: &DeviceRange,
+        to: u64,
+        size: u64,
+        prefetch: u64,
+        wait: &mut i32,
+    ) -> DriverResult<()> {
+        self.inner.copy_start(device, src, at, dst, to, size, prefetch, wait)
+    }
+    fn copy_wait(&self, device: u32, src: &DeviceRange, dst: &DeviceRange, wait: i32) -> DriverResult<()> {
+        self.inner.copy_wait(device, src, dst, wait)
+    }
+    fn write(&self, device: u32, range: &DeviceRange, offset: u64, bytes: &[u8]) -> DriverResult<()> {
+        self.inner.write(device, range, offset, bytes)
+    }
+    fn read(&self, device: u32, range: &DeviceRange, offset: u64, bytes: &mut [u8]) -> DriverResult<()> {
+        self.inner.read(device, range, offset, bytes)
+    }
+    fn fill(&self, device: u32, range: &DeviceRange, offset: u64, value: u8, size: u64) -> DriverResult<()> {
+        self.inner.fill(device, range, offset, value, size)
+    }
+}
+
+type IntrudedRuntime = Runtime<&'static Intruder, LinuxHooks>;
+
+struct Rig {
+    runtime: &'static IntrudedRuntime,
+    intruder: &'static Intruder,
+}
+
+impl Rig {
+    fn new() -> Self {
+        let inner = nrt_tests::one_device(Arch::Sunda);
+        let intruder: &'static Intruder = Box::leak(Box::new(Intruder { inner, during_alloc: Mutex::new(None) }));
+        let storage: &'static Storage<8, 1, 8, 1, 64> = nrt_tests::storage();
+        let hooks = LinuxHooks::with_log(Log::new(stderr(), None));
+        let runtime = Box::leak(Box::new(Runtime::init(storage, intruder, Config::new(hooks)).unwrap()));
+        Self { runtime, intruder }
+    }
+
+    fn sim(&self) -> &'static Sim {
+        FaultInjector::inner(self.intruder.inner)
+    }
+
+    /// Allocates on core 0 while core 1 takes the last node; `then` follows in the middle of it.
+    fn intruded(&self, then: impl FnOnce() + Send + 'static) -> Error {
+        let core = self.runtime.core(0).unwrap();
+        let held: Vec<_> = (0..7).map(|_| core.allocate(0, &block(Usage::Weight)).unwrap()).collect();
+        let runtime = self.runtime;
+        let before = std::sync::Arc::new(Mutex::new(Live::default()));
+        let (seen, sim) = (before.clone(), self.sim());
+        *self.intruder.during_alloc.lock().unwrap() = Some(Box::new(move || {
+            std::mem::forget(runtime.core(1).unwrap().allocate(0, &block(Usage::Cc)).unwrap());
+            *seen.lock().unwrap() = sim.live(0);
+            then();
+        }));
+        let error = core.allocate(0, &block(Usage::Weight)).err().unwrap();
+        assert_eq!(error, Error { status: Status::Resource, cause: Cause::PoolFull(Pool::Nodes) });
+        assert_eq!(self.runtime.live_nodes(), 8);
+        let refused = self.intruder.inner.injected();
+        assert_eq!(sim.live(0).chunks, before.lock().unwrap().chunks + refused);
+        drop(held);
+        error
+    }
+}
+
+/// The range goes back to the driver.
+#[test]
+fn the_last_node_is_gone_when_the_driver_answers() {
+    let rig = Rig::new();
+    rig.intruded(|| {});
+    assert_eq!(rig.runtime.live_nodes(), 1);
+    let report = rig.runtime.close(Some(0)).unwrap();
+    assert_eq!(report, CloseReport { allocations: 1, ..CloseReport::default() });
+    assert_eq!(rig.sim().live(0), Live::default());
+}
+
+/// And when the driver does not take it back, it is reported: there is no node to keep it with.
+#[test]
+fn nor_does_the_driver_take_it_back() {
+    let rig = Rig::new();
+    let inner = rig.intruder.inner;
+    rig.intruded(move || {
+        inner.watch(&[Call::Free]);
+        inner.fail_nth(1, Errno::EIO);
+    });
+    assert_eq!(inner.injected(), 1);
+    let usage = rig.runtime.core(0).unwrap().usage(0).unwrap();
+    assert_eq!((usage.quarantined, usage.allocations, usage.total), (1, 0, 0));
+    let report = rig.runtime.close(Some(0)).unwrap();
+    assert_eq!(report, CloseReport { allocations: 1, quarantined: 1, quarantined_bytes: 4096, ..CloseReport::default() });
+    assert_eq!(rig.sim().live(0), Live::default(), "the device's close frees it");
+}
