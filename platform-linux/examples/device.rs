@@ -1,9 +1,15 @@
-//! Looks at the Neuron devices of this machine, and with `--check` moves bytes through every path of the driver.
+//! Looks at the Neuron devices of this machine.
+//!
+//! | option | does |
+//! | --- | --- |
+//! | `--check` | reserves the cores that `NEURON_RT_VISIBLE_CORES` and the like name, and moves bytes through every path of the driver |
+//! | `--hold` | reserves cores, allocates memory, and holds both until standard input ends |
+//! | `--fork` | checks that a forked child is refused, and can connect by itself |
 //!
 //! An ordinary program with std and a libc, on the same library the libc-free appliance uses.
 //!
 //! ```text
-//! cargo run -p nrt-linux --example device [-- --check]
+//! cargo run -p nrt-linux --example device [-- --check | --hold | --fork]
 //! ```
 //! Exit status: 0 fine, 1 a check failed, 2 for a bad command line, 3 no device or no driver that serves this runtime.
 
@@ -12,9 +18,9 @@ use std::process::ExitCode;
 use nrt_core::Config;
 use nrt_core::driver::{AllocRequest, DeviceRange, Driver};
 use nrt_core::environment::Environment;
-use nrt_core::{Placement, Runtime, SmallStorage};
+use nrt_core::{CloseReport, Placement, Runtime, SmallStorage};
 use nrt_linux::LinuxHooks;
-use nrt_linux::neuron::{ASYNC_BYTES, Fault, Holders, LinuxDriver, Selection};
+use nrt_linux::neuron::{ASYNC_BYTES, Fault, Holders, LinuxDriver, Refusal, Reservation, Selection};
 use nrt_linux::request::Buffer;
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
@@ -24,11 +30,13 @@ static STORAGE: SmallStorage = SmallStorage::new();
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let check = match &arguments[..] {
-        [] => false,
-        [option] if option == "--check" => true,
+    let job: fn(LinuxDriver) -> Outcome = match &arguments[..] {
+        [] => |driver| show(&driver),
+        [option] if option == "--check" => |driver| check_all(&driver),
+        [option] if option == "--hold" => |driver| hold(&driver),
+        [option] if option == "--fork" => fork_check,
         _ => {
-            eprintln!("usage: device [--check]");
+            eprintln!("usage: device [--check | --hold | --fork]");
             return ExitCode::from(2);
         }
     };
@@ -39,8 +47,7 @@ fn main() -> ExitCode {
             return ExitCode::from(3);
         }
     };
-    let outcome = show(&driver).and_then(|()| if check { check_all(&driver) } else { Ok(()) });
-    match outcome {
+    match job(driver) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("device: {error}");
@@ -73,7 +80,8 @@ fn show(driver: &LinuxDriver) -> Outcome {
     Ok(())
 }
 
-fn check_all(driver: &LinuxDriver) -> Outcome {
+/// The cores the environment asks for.
+fn reserve(driver: &LinuxDriver) -> Outcome<Reservation<'_>> {
     let probe = driver.probe().map_err(|errno| errno.to_string())?;
     let values: Vec<(String, String)> = std::env::vars().collect();
     let pairs: Vec<(&str, &str)> = values.iter().map(|(name, value)| (&name[..], &value[..])).collect();
@@ -83,7 +91,12 @@ fn check_all(driver: &LinuxDriver) -> Outcome {
         format!("{error}{conflict}")
     })?;
     println!("reserved cores {}", cores.cores());
-    for device in 0..driver.machine().devices() {
+    Ok(cores)
+}
+
+fn check_all(driver: &LinuxDriver) -> Outcome {
+    let cores = reserve(driver)?;
+    for device in cores.devices() {
         let opened = driver.attach(device)?;
         println!("device {device}: host id {}", opened.host_device_id);
         for channel in 0..driver.machine().arch.channels_per_device() {
@@ -91,8 +104,56 @@ fn check_all(driver: &LinuxDriver) -> Outcome {
         }
         driver.detach(device)?;
     }
-    check_runtime(driver)?;
+    check_runtime(&cores)?;
     println!("every path moved its bytes");
+    Ok(())
+}
+
+fn hold(driver: &LinuxDriver) -> Outcome {
+    let cores = reserve(driver)?;
+    let device = cores.devices().start;
+    driver.attach(device)?;
+    let request = AllocRequest { size: 1 << 30, align: 0, host: false, channel: 0, nc_id: 0, category: 9 };
+    let range = driver.allocate(device, &request)?;
+    println!("holding");
+    std::io::copy(&mut std::io::stdin(), &mut std::io::sink())?;
+    driver.release(device, &range)?;
+    Ok(driver.detach(device)?)
+}
+
+unsafe extern "C" {
+    safe fn fork() -> i32;
+    safe fn wait(status: Option<&mut i32>) -> i32;
+}
+
+fn fork_check(driver: LinuxDriver) -> Outcome {
+    driver.attach(0)?;
+    let request = AllocRequest { size: 4096, align: 0, host: false, channel: 0, nc_id: 0, category: 9 };
+    let range = driver.allocate(0, &request)?;
+    driver.transfer(0, &range, 0, Buffer::In(b"parent"))?;
+    if fork() == 0 {
+        // The child: everything is refused until it has a connection of its own.
+        let refused = |fault| matches!(fault, Fault::Refused(Refusal::Forked { .. }));
+        if !driver.allocate(0, &request).is_err_and(refused) || !driver.release(0, &range).is_err_and(refused) {
+            return Err("a forked child was not refused".into());
+        }
+        if LinuxDriver::connect(Selection::All).is_ok() {
+            return Err("a second connection beside the inherited one".into());
+        }
+        drop(driver);
+        return check_all(&LinuxDriver::connect(Selection::All)?);
+    }
+    let mut status = 0;
+    wait(Some(&mut status));
+    if status != 0 {
+        return Err(format!("the child ended with status {status:#x}").into());
+    }
+    // The child closed what it inherited; the parent's memory is untouched by that.
+    let mut back = [0; 6];
+    driver.transfer(0, &range, 0, Buffer::Out(&mut back))?;
+    same("the parent's memory", &back, b"parent")?;
+    driver.release(0, &range)?;
+    println!("the parent kept its memory");
     Ok(())
 }
 
@@ -172,10 +233,12 @@ fn check_ranges(driver: &LinuxDriver, device: u32, [one, two, host]: [&DeviceRan
     Ok(())
 }
 
-/// The core itself on these devices: a tensor on every logical core.
-fn check_runtime(driver: &LinuxDriver) -> Outcome {
-    let runtime = Runtime::init(&STORAGE, driver, Config::new(LinuxHooks::new()))?;
-    for core in 0..runtime.logical_cores() {
+/// The core itself on the devices of the reservation: a tensor on every logical core of it.
+fn check_runtime(cores: &Reservation<'_>) -> Outcome {
+    let mut config = Config::new(LinuxHooks::new());
+    config.logical_core_size = Some(cores.logical_core_size());
+    let runtime = Runtime::init(&STORAGE, cores, config)?;
+    for core in cores.runtime_cores() {
         let bytes = pattern(100_000, core as usize);
         let core = runtime.core(core)?;
         let tensor = core.tensor(Placement::Device, 100_000, "check")?;
@@ -185,6 +248,8 @@ fn check_runtime(driver: &LinuxDriver) -> Outcome {
         same("tensor", &back, &bytes)?;
     }
     let report = runtime.close(Some(1_000_000_000))?;
-    println!("runtime: closed, {report:?}");
+    if report != CloseReport::default() {
+        return Err(format!("the runtime left something: {report:?}").into());
+    }
     Ok(())
 }

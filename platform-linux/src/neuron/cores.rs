@@ -151,6 +151,12 @@ impl<S: System> Reservation<'_, S> {
         self.cores
     }
 
+    /// Physical cores of a logical core.
+    #[must_use]
+    pub const fn logical_core_size(&self) -> u32 {
+        self.logical_core_size
+    }
+
     /// First and last logical core.
     #[must_use]
     pub fn logical_cores(&self) -> Option<(u32, u32)> {
