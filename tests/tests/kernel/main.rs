@@ -102,7 +102,8 @@ fn processes_share_a_device() {
     assert!(same.contains("status 1\n") && same.contains("0-3 cores held"), "{outcome:?}");
     assert!(same.contains("HBM 0: 1073741824 bytes used"), "{outcome:?}");
     assert!(outcome.stderr.contains("4 cores in a row are wanted among 2 to 5"), "{outcome:?}");
-    assert!(outcome.stderr.contains("taken: 2-3"), "{outcome:?}");
+    assert!(outcome.stderr.contains("taken: 2-3; processes that may hold them: "), "{outcome:?}");
+    assert!(outcome.stderr.contains(" (device)"), "the holder is named: {outcome:?}");
     let after = part("after", "\u{0}");
     assert!(after.contains("status 0\n") && after.contains("none cores held"), "{outcome:?}");
     assert!(after.contains("HBM 0: 0 bytes used"), "{outcome:?}");
