@@ -10,6 +10,7 @@ use rustix::fd::{AsFd as _, OwnedFd};
 use rustix::io::Errno as SystemErrno;
 
 use super::forms::Forms;
+use super::holders::decimal;
 use super::slot::Slot;
 use super::sysfs;
 use super::system::{Kind, Linux, System};
@@ -250,6 +251,18 @@ impl<S: System> Drop for LinuxDriver<S> {
     }
 }
 
+/// The device nodes there are: by the names in `/dev`, or one by one where the directory cannot be read.
+fn nodes_present<S: System>(system: &S) -> u64 {
+    let mut named = 0_u64;
+    let listed = system.list(c"/dev", &mut |name| {
+        let number = name.strip_prefix(b"neuron").and_then(decimal).filter(|&number| number < MAX_DEVICES);
+        named |= number.map_or(0, |number| 1 << number);
+        true
+    });
+    let candidates = if listed.is_ok() { named } else { u64::MAX };
+    (0..MAX_DEVICES).filter(|&node| candidates >> node & 1 != 0 && system.present(node)).fold(0, |nodes, node| nodes | 1 << node)
+}
+
 /// The machine, and the misc descriptor on its lowest device.
 fn discover<S: System>(system: &S, selection: Selection) -> Result<(Machine, OwnedFd), ConnectError> {
     let version = sysfs::driver_version(system);
@@ -258,7 +271,7 @@ fn discover<S: System>(system: &S, selection: Selection) -> Result<(Machine, Own
     {
         return Err(ConnectError::TooOld(version));
     }
-    let present = (0..MAX_DEVICES).filter(|&node| system.present(node)).fold(0, |nodes, node| nodes | 1 << node);
+    let present = nodes_present(system);
     let nodes = match selection {
         Selection::All => present,
         Selection::Nodes(wanted) if wanted & !present != 0 => {

@@ -88,7 +88,7 @@ fn name_of<S: System>(system: &S, pid: u32) -> heapless::String<16> {
 }
 
 /// The whole of `text` as a number.
-fn decimal(text: &[u8]) -> Option<u32> {
+pub(super) fn decimal(text: &[u8]) -> Option<u32> {
     if text.first().is_none_or(|byte| !byte.is_ascii_digit()) {
         return None;
     }

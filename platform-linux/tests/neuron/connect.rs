@@ -38,6 +38,13 @@ fn the_machine_as_the_driver_tells_it() {
 }
 
 #[test]
+fn nodes_are_found_without_a_listing_too() {
+    let mut setup = Setup::cayman(2);
+    setup.files.insert("/dev/".into(), "hidden".into());
+    assert_eq!(setup.connect().machine().nodes, 0b11);
+}
+
+#[test]
 fn what_is_refused_before_anything_is_opened() {
     let mut setup = Setup::sunda();
     setup.nodes.clear();

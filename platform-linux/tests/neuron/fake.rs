@@ -305,6 +305,15 @@ unsafe impl System for Fake {
     }
 
     fn list(&self, path: &CStr, visit: &mut dyn FnMut(&[u8]) -> bool) -> Result<(), Errno> {
+        if path == c"/dev" {
+            if self.setup.files.contains_key("/dev/") {
+                return Err(Errno::ACCESS);
+            }
+            let names = self.setup.nodes.iter().map(|node| format!("neuron{node}"));
+            let others = ["null", "neuron", "neuron64", "neuron9", "neuronx", "neuron1p1"].map(String::from);
+            let _ = names.chain(others).all(|name| visit(name.as_bytes()));
+            return Ok(());
+        }
         let directory = format!("{}/", path.to_str().unwrap());
         if self.setup.files.get(&directory).is_some_and(|text| text == "hidden") {
             return Err(Errno::ACCESS);
