@@ -14,6 +14,8 @@
 //! | [`args`], [`env`](mod@env) | the C strings a program was started with |
 //! | [`threads`] | threads for programs that have no libc |
 //! | [`process`] | leaving, standard descriptors, resident memory |
+//! | [`neuron`] | [`LinuxDriver`](neuron::LinuxDriver): devices, memory, copies and core reservation of the kernel driver |
+//! | [`request`] | the requests of the kernel driver, one type each |
 //! | [`device`] | whether a device node is there and can be opened |
 //!
 //! # Design
@@ -43,9 +45,11 @@ pub mod futex;
 pub mod hooks;
 pub mod log;
 pub mod memory;
+pub mod neuron;
 pub mod output;
 pub mod process;
 mod raw;
+pub mod request;
 mod strings;
 pub mod threads;
 

@@ -69,6 +69,9 @@ const TRN1_INDEX: [u8; 16] = [0, 4, 1, 5, 3, 7, 2, 6, 12, 8, 13, 9, 15, 11, 14, 
 /// Device index by routing id, Trn2 and Trn3 as a torus.
 const TRN2_INDEX: [u8; 16] = [0, 3, 4, 7, 12, 15, 8, 11, 1, 2, 5, 6, 13, 14, 9, 10];
 
+/// Physical address, below the host bit, of the host window of device 0.
+const HOST_WINDOW_BASE: u64 = 1 << 30;
+
 /// What the model simulates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SimConfig {
@@ -88,11 +91,19 @@ pub struct SimConfig {
     pub host_bytes: u64,
     /// Process id under which the in-process driver attaches.
     pub process_id: u32,
+    /// Bytes of each HBM: a multiple of 4 KiB from 2 GiB to what the architecture has.
+    pub hbm_bytes: u64,
+    /// Whether requests that damage or mislead a real device are refused. Otherwise they are answered as the driver
+    /// answers them: length 0 copies 64 KiB, an offset may wrap (before 2.26), oversize asynchronous requests lose ring
+    /// entries. Both count them in [`Hazards`](crate::Hazards).
+    pub strict: bool,
 }
 
 impl SimConfig {
     /// Smallest host window: one chunk of the largest size the driver gives (4 MiB).
     pub const MIN_HOST_BYTES: u64 = 4 << 20;
+    /// Smallest HBM: its top 1 GiB serves small requests first, its bottom 16 MiB belong to firmware.
+    pub const MIN_HBM_BYTES: u64 = 2 << 30;
     /// Largest host window: those of all devices stay below the host bit of SUNDA.
     pub const MAX_HOST_BYTES: u64 = 1 << 38;
 
@@ -112,13 +123,15 @@ impl SimConfig {
             routing: Routing::Torus,
             host_bytes: 1 << 30,
             process_id: 1,
+            hbm_bytes: arch.hbm_bytes(),
+            strict: true,
         }
     }
 
     /// Refuses what never existed or cannot be modelled.
     ///
     /// # Errors
-    /// [`SimError::Devices`], [`SimError::Cores`], [`SimError::Version`], [`SimError::HostBytes`].
+    /// [`SimError::Devices`], [`SimError::Cores`], [`SimError::Version`], [`SimError::HostBytes`], [`SimError::HbmBytes`].
     pub const fn check(&self) -> Result<(), SimError> {
         if self.devices == 0 || self.devices > MAX_DEVICES {
             return Err(SimError::Devices { devices: self.devices, most: MAX_DEVICES });
@@ -133,7 +146,32 @@ impl SimConfig {
         if !whole_granules || self.host_bytes < Self::MIN_HOST_BYTES || self.host_bytes > Self::MAX_HOST_BYTES {
             return Err(SimError::HostBytes { bytes: self.host_bytes });
         }
+        let most = self.arch.hbm_bytes();
+        if !self.hbm_bytes.is_multiple_of(4096) || self.hbm_bytes < Self::MIN_HBM_BYTES || self.hbm_bytes > most {
+            return Err(SimError::HbmBytes { bytes: self.hbm_bytes, most });
+        }
         Ok(())
+    }
+
+    /// Physical address of the first byte of a region, `None` when there is no such region.
+    #[must_use]
+    pub const fn region_base(&self, region: Region) -> Option<u64> {
+        match region {
+            Region::Hbm { device, channel } if device < self.devices => self.arch.hbm_base(channel),
+            Region::Host { device } if device < self.devices => {
+                Some(self.arch.host_memory_bit() + HOST_WINDOW_BASE + device as u64 * self.host_bytes)
+            }
+            Region::Hbm { .. } | Region::Host { .. } => None,
+        }
+    }
+
+    /// Bytes of a region.
+    #[must_use]
+    pub const fn region_bytes(&self, region: Region) -> u64 {
+        match region {
+            Region::Hbm { .. } => self.hbm_bytes,
+            Region::Host { .. } => self.host_bytes,
+        }
     }
 
     /// Routing ids of the configured devices; entries beyond the count are 0, as the driver leaves them.
@@ -199,6 +237,13 @@ pub enum SimError {
         /// Configured.
         bytes: u64,
     },
+    /// An HBM is not whole granules, or out of range.
+    HbmBytes {
+        /// Configured.
+        bytes: u64,
+        /// Limit.
+        most: u64,
+    },
     /// The platform did not provide the memory behind a region.
     Backing {
         /// Which one.
@@ -222,6 +267,7 @@ impl fmt::Display for SimError {
             Self::Cores { cores, most } => write!(f, "{cores} cores per device: 1 to {most} exist"),
             Self::Version { version, arch } => write!(f, "driver {} does not know {arch}", version.text()),
             Self::HostBytes { bytes } => write!(f, "host window of {bytes} bytes: 4 MiB to 256 GiB in steps of 4 KiB"),
+            Self::HbmBytes { bytes, most } => write!(f, "HBM of {bytes} bytes: 2 GiB to {most} bytes in steps of 4 KiB"),
             Self::Backing { region, bytes } => write!(f, "no memory behind {region} ({bytes} bytes)"),
         }
     }

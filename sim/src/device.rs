@@ -2,6 +2,7 @@
 
 use nrt_core::arch::Arch;
 
+use crate::backing::Region;
 use crate::config::SimConfig;
 use crate::pool::{PAGE_SHIFT, Pool};
 use crate::record::{Link, NONE, Records};
@@ -23,8 +24,6 @@ pub(crate) const QUEUES: usize = 8;
 pub(crate) const CARVE_OUT_BYTES: u64 = 16 << 20;
 /// Bytes at the top of each HBM that serve small requests first.
 pub(crate) const SMALL_POOL_BYTES: u64 = 1 << 30;
-/// Physical address, below the host bit, of the host window of device 0.
-const HOST_WINDOW_BASE: u64 = 1 << 30;
 
 /// Category of the firmware carve-out.
 pub(crate) const CATEGORY_DRIVER: u32 = 13;
@@ -131,6 +130,10 @@ pub(crate) struct Device {
     pub(crate) categories: [CategoryUsage; CATEGORIES],
     /// Outstanding asynchronous copies: contexts 1 and 2 of each queue.
     pub(crate) contexts: [[bool; 2]; QUEUES],
+    /// Oversize asynchronous requests of each queue whose ring entries were never taken back.
+    pub(crate) lost: [u8; QUEUES],
+    /// Low byte of the value of the latest fill.
+    pub(crate) staged: u8,
     pub(crate) hazards: Hazards,
 }
 
@@ -147,6 +150,8 @@ impl Device {
             live: Live { chunks: 0, device_bytes: 0, host_bytes: 0, mappings: 0 },
             categories: [NO_USE; CATEGORIES],
             contexts: [[false; 2]; QUEUES],
+            lost: [0; QUEUES],
+            staged: 0,
             hazards: Hazards::NONE,
         }
     }
@@ -160,7 +165,7 @@ impl Device {
     pub(crate) fn load(&mut self, records: &Records, config: &SimConfig, index: u32) -> Option<()> {
         *self = Self::new();
         let arch = config.arch;
-        let main_bytes = arch.hbm_bytes() - SMALL_POOL_BYTES;
+        let main_bytes = config.hbm_bytes - SMALL_POOL_BYTES;
         for channel in 0..arch.channels_per_device() {
             let base = arch.hbm_base(channel)?;
             let [main, small] = hbm_pools(channel);
@@ -171,7 +176,7 @@ impl Device {
             self.pools[usize::from(small)] = Pool::new(records, small, base + main_bytes, pages(SMALL_POOL_BYTES))?;
             self.contiguous_end[channel as usize] = pages(main_bytes);
         }
-        let window = arch.host_memory_bit() + host_window_offset(config, index);
+        let window = config.region_base(Region::Host { device: index })?;
         self.pools[usize::from(HOST_POOL)] = Pool::new(records, HOST_POOL, window, pages(config.host_bytes))?;
         Some(())
     }
@@ -219,11 +224,6 @@ pub(crate) fn hbm_pools(channel: u32) -> [u8; 2] {
 /// Whole pages in `bytes`, a multiple of the page size below 16 TiB.
 fn pages(bytes: u64) -> u32 {
     (bytes >> PAGE_SHIFT) as u32
-}
-
-/// Offset of a device's host window above the host bit.
-fn host_window_offset(config: &SimConfig, index: u32) -> u64 {
-    HOST_WINDOW_BASE + u64::from(index) * config.host_bytes
 }
 
 /// The counter of a category: out of range counts as unknown, the contiguous scratchpad as scratchpad.

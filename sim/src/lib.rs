@@ -39,7 +39,7 @@
 //! assert_eq!(sim.live(0).chunks, 0);
 //! ```
 //!
-//! Not modelled: resets, notification queues, core reservation, register access, timing. Host memory comes from one
+//! Not modelled: device resets, notification queues, register access, timing. Host memory comes from one
 //! window per device by first fit, where the real driver asks the kernel, then its reserve pools: addresses of host
 //! chunks are plausible, not predicted.
 #![no_std]

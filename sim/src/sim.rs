@@ -55,7 +55,7 @@ impl Sim {
         let config = self.kernel.config();
         for device in 0..config.devices {
             for channel in 0..config.arch.channels_per_device() {
-                self.obtain_one(backing, Region::Hbm { device, channel }, config.arch.hbm_bytes())?;
+                self.obtain_one(backing, Region::Hbm { device, channel }, config.hbm_bytes)?;
             }
             self.obtain_one(backing, Region::Host { device }, config.host_bytes)?;
         }

@@ -6,6 +6,7 @@ use spin::Mutex;
 
 use crate::config::{SimConfig, SimError};
 use crate::device::Device;
+use crate::kernel::RESERVABLE;
 use crate::record::{Record, Records, Unused};
 
 /// Storage is free.
@@ -26,6 +27,7 @@ pub struct SimStorage<const CHUNKS: usize, const DEVICES: usize = 32> {
     handles: [[AtomicU32; CHUNKS]; DEVICES],
     devices: [Mutex<Device>; DEVICES],
     unused: Mutex<Unused>,
+    owners: Mutex<[u32; RESERVABLE]>,
     state: AtomicU32,
 }
 
@@ -39,6 +41,7 @@ impl<const CHUNKS: usize, const DEVICES: usize> SimStorage<CHUNKS, DEVICES> {
             handles: [const { [const { AtomicU32::new(0) }; CHUNKS] }; DEVICES],
             devices: [const { Mutex::new(Device::new()) }; DEVICES],
             unused: Mutex::new(Unused::new()),
+            owners: Mutex::new([0; RESERVABLE]),
             state: AtomicU32::new(FREE),
         }
     }
@@ -58,8 +61,10 @@ impl<const CHUNKS: usize, const DEVICES: usize> SimStorage<CHUNKS, DEVICES> {
             handles: self.handles.as_flattened(),
             chunks: CHUNKS,
             devices: &self.devices[..config.devices as usize],
+            owners: &self.owners,
             state: &self.state,
         };
+        *tables.owners.lock() = [0; RESERVABLE];
         for (index, device) in (0..config.devices).zip(tables.devices) {
             if device.lock().load(&tables.records, config, index).is_none() {
                 tables.release();
@@ -82,6 +87,8 @@ pub(crate) struct Tables {
     handles: &'static [AtomicU32],
     chunks: usize,
     pub(crate) devices: &'static [Mutex<Device>],
+    /// Process that holds each core, 0 for none.
+    pub(crate) owners: &'static Mutex<[u32; RESERVABLE]>,
     state: &'static AtomicU32,
 }
 

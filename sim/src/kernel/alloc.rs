@@ -110,6 +110,9 @@ impl Kernel {
         let mut state = self.device(device)?;
         let slot = state.slot_of(pid).ok_or(Errno::EACCES)?;
         let link = self.tables.record_of(&state, device, handle).ok_or(Errno::EINVAL)?;
+        if self.tables.records.tag(link).owner == DEVICE_OWNED {
+            return Err(Errno::EINVAL);
+        }
         self.free_chunk(&mut state, device, slot, link);
         Ok(())
     }

@@ -5,7 +5,13 @@ use nrt_core::driver::{DriverResult, Errno};
 
 use super::{Chunk, Kernel};
 use crate::backing::Region;
+use crate::config::DriverVersion;
 use crate::device::{Device, QUEUES};
+
+/// Bytes of one descriptor, which is also what length 0 stands for in it.
+const DESCRIPTOR: u64 = 65536;
+/// Oversize requests that use up a ring.
+const RING_LOSSES: u8 = 4;
 
 /// Bytes of one asynchronous request at most: 2032 descriptors of 64 KiB.
 pub const ASYNC_COPY_LIMIT: u64 = 2032 * 65536;
@@ -41,7 +47,11 @@ impl Kernel {
     /// contiguous scratchpad). A sum beyond 2^64, which drivers before 2.26 let through, counts as beyond.
     pub fn access(&self, device: u32, handle: u64, offset: u64, size: u64) -> DriverResult<Span> {
         let mut state = self.device(device)?;
-        self.bounded(&mut state, device, handle, offset, size).map(|(_, span)| span)
+        let (chunk, span) = self.bounded(&mut state, device, handle, offset, size)?;
+        if !chunk.host && size != 0 {
+            self.room_in_ring(&state, &chunk)?;
+        }
+        Ok(span)
     }
 
     /// Checks a fill of `size` bytes at `offset` of a chunk.
@@ -50,8 +60,9 @@ impl Kernel {
     /// As [`access`](Self::access), and for length 0, which the real driver turns into 64 KiB.
     pub fn fill(&self, device: u32, handle: u64, offset: u64, size: u64) -> DriverResult<Span> {
         let mut state = self.device(device)?;
-        let (_, span) = self.bounded(&mut state, device, handle, offset, size)?;
-        some_bytes(&mut state, size)?;
+        let (chunk, span) = self.bounded(&mut state, device, handle, offset, size)?;
+        self.room_in_ring(&state, &chunk)?;
+        let [span] = self.some_bytes(&mut state, [span])?;
         Ok(span)
     }
 
@@ -67,9 +78,11 @@ impl Kernel {
         size: u64,
     ) -> DriverResult<(Span, Span)> {
         let mut state = self.device(device)?;
-        let (_, from) = self.bounded(&mut state, device, src, src_offset, size)?;
-        let (_, to) = self.bounded(&mut state, device, dst, dst_offset, size)?;
-        some_bytes(&mut state, size)?;
+        let (source, from) = self.bounded(&mut state, device, src, src_offset, size)?;
+        let (target, to) = self.bounded(&mut state, device, dst, dst_offset, size)?;
+        // Synchronous copies go by the destination's core, if it is device memory or neither is.
+        self.room_in_ring(&state, if target.host && !source.host { &source } else { &target })?;
+        let [from, to] = self.some_bytes(&mut state, [from, to])?;
         Ok((from, to))
     }
 
@@ -95,8 +108,11 @@ impl Kernel {
         let state = &mut *guard;
         let (from, src) = self.bounded(state, device, src, src_offset, size)?;
         let (to, dst) = self.bounded(state, device, dst, dst_offset, size)?;
-        some_bytes(state, size)?;
-        let contexts = &mut state.contexts[self.queue(&from, &to)];
+        let chunk = if from.host { &to } else { &from };
+        let queue = self.queue(chunk);
+        self.room_in_ring(state, chunk)?;
+        let [src, dst] = self.some_bytes(state, [src, dst])?;
+        let contexts = &mut state.contexts[queue];
         let wait = match previous {
             0 => return Ok(AsyncCopy { src, dst, wait: 0 }),
             -1 => 1,
@@ -106,6 +122,9 @@ impl Kernel {
         };
         if size > ASYNC_COPY_LIMIT {
             state.hazards.oversize_async += 1;
+            if !self.config.strict {
+                state.lost[queue] = state.lost[queue].saturating_add(1);
+            }
             return Err(Errno::EINVAL);
         }
         if previous == -1 {
@@ -125,7 +144,7 @@ impl Kernel {
         let mut state = self.device(device)?;
         let from = self.named(&state, device, src)?;
         let to = self.named(&state, device, dst)?;
-        let contexts = &mut state.contexts[self.queue(&from, &to)];
+        let contexts = &mut state.contexts[self.queue(if from.host { &to } else { &from })];
         let outstanding = match wait {
             1 => &mut contexts[0],
             2 => &mut contexts[1],
@@ -145,32 +164,82 @@ impl Kernel {
         let chunk = self.named(state, device, handle)?;
         let Some(end) = offset.checked_add(size) else {
             state.hazards.wrapped_range += 1;
-            return Err(Errno::EINVAL);
+            let lenient = !self.config.strict && self.config.version < DriverVersion::V2_26_5;
+            if !lenient || offset.wrapping_add(size) > chunk.span.bytes {
+                return Err(Errno::EINVAL);
+            }
+            let span = Span { offset: chunk.span.offset.wrapping_add(offset), bytes: size, ..chunk.span };
+            return Ok((chunk, self.inside(span)?));
         };
         if end > chunk.span.bytes {
             return Err(Errno::EINVAL);
         }
-        let span = Span { region: chunk.span.region, offset: chunk.span.offset + offset, bytes: size };
-        Ok((chunk, span))
+        Ok((chunk, Span { offset: chunk.span.offset + offset, bytes: size, ..chunk.span }))
     }
 
-    /// The queue that copies between two chunks asynchronously.
-    fn queue(&self, src: &Chunk, dst: &Chunk) -> usize {
-        let core = if src.host { dst.nc_id } else { src.nc_id };
+    /// The queue that copies go through which are attributed to a chunk.
+    fn queue(&self, chunk: &Chunk) -> usize {
         let queue = match self.config.arch {
-            Arch::Sunda => core.min(1),
-            Arch::Cayman | Arch::Mariana => core,
+            Arch::Sunda => chunk.nc_id.min(1),
+            Arch::Cayman | Arch::Mariana => chunk.nc_id,
         };
         // Cores are below 8, as many as there are queues.
         queue as usize % QUEUES
     }
-}
 
-/// Refuses length 0.
-fn some_bytes(state: &mut Device, size: u64) -> DriverResult<()> {
-    if size == 0 {
-        state.hazards.zero_length += 1;
-        return Err(Errno::EINVAL);
+    /// `ENOMEM` when oversize asynchronous requests have used up the ring of a chunk's queue.
+    fn room_in_ring(&self, state: &Device, chunk: &Chunk) -> DriverResult<()> {
+        if state.lost[self.queue(chunk)] >= RING_LOSSES { Err(Errno::ENOMEM) } else { Ok(()) }
     }
-    Ok(())
+
+    /// Length 0: refused, or the 64 KiB that the engine makes of it.
+    fn some_bytes<const N: usize>(&self, state: &mut Device, spans: [Span; N]) -> DriverResult<[Span; N]> {
+        if spans.iter().all(|span| span.bytes != 0) {
+            return Ok(spans);
+        }
+        state.hazards.zero_length += 1;
+        if self.config.strict {
+            return Err(Errno::EINVAL);
+        }
+        let mut longer = spans;
+        for span in &mut longer {
+            *span = self.inside(Span { bytes: DESCRIPTOR, ..*span })?;
+        }
+        Ok(longer)
+    }
+
+    /// A span, if all of it exists: the engine fails on addresses that do not.
+    fn inside(&self, span: Span) -> DriverResult<Span> {
+        let end = span.offset.checked_add(span.bytes);
+        end.filter(|&end| end <= self.config.region_bytes(span.region)).map(|_| span).ok_or(Errno::EPERM)
+    }
+
+    /// Remembers the byte of a fill and answers the byte that is written: one of length 0 writes the byte of the fill
+    /// before it, which is still in the driver's staging buffer.
+    pub fn staged_byte(&self, device: u32, value: u8, size: u64) -> u8 {
+        let Ok(mut state) = self.device(device) else { return value };
+        if size != 0 {
+            state.staged = value;
+        }
+        state.staged
+    }
+
+    /// Resets cores, bit i for core i: their queues work again, and their asynchronous copies are forgotten.
+    ///
+    /// # Errors
+    /// [`Errno::EINVAL`] for a device that does not exist.
+    pub fn reset_cores(&self, device: u32, cores: u32) -> DriverResult<()> {
+        let mut state = self.device(device)?;
+        for queue in 0..QUEUES {
+            let own = match self.config.arch {
+                Arch::Sunda if queue == 1 => cores & !1,
+                _ => cores & 1 << queue,
+            };
+            if own != 0 {
+                state.lost[queue] = 0;
+                state.contexts[queue] = [false; 2];
+            }
+        }
+        Ok(())
+    }
 }

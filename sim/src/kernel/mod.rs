@@ -9,11 +9,14 @@ mod alloc;
 mod copy;
 mod process;
 mod query;
+mod reserve;
 
 pub use alloc::MemAlloc;
 pub use copy::{ASYNC_COPY_LIMIT, AsyncCopy, Span};
 pub use process::ProcessUsage;
 pub use query::{Chunk, ChunkEntry, TooSmall};
+pub(crate) use reserve::RESERVABLE;
+pub use reserve::{CoreMap, NoCores, Reserved};
 
 use nrt_core::driver::{DriverResult, Errno};
 use spin::MutexGuard;

@@ -83,6 +83,29 @@ impl Kernel {
         Some(self.describe(&state, device, link))
     }
 
+    /// As [`chunk_at`](Self::chunk_at), but with a handle also for chunks of the driver, which get one for good.
+    ///
+    /// # Errors
+    /// [`Errno::EINVAL`] for a device that does not exist, [`Errno::ENOMEM`] when no chunk is there, [`Errno::ENOENT`]
+    /// when the handle table is full.
+    pub fn handle_at(&self, device: u32, pa: u64) -> DriverResult<Chunk> {
+        let chunk = self.chunk_at(device, pa).ok_or(Errno::ENOMEM)?;
+        if chunk.handle != 0 {
+            return Ok(chunk);
+        }
+        let mut guard = self.device(device)?;
+        let state = &mut *guard;
+        let pool = state.pools.iter().find(|pool| pool.base() <= chunk.pa && chunk.pa - pool.base() < pool.bytes());
+        let records = &self.tables.records;
+        let page = |pool: &Pool| ((chunk.pa - pool.base()) >> PAGE_SHIFT) as u32;
+        let link = pool.and_then(|pool| pool.holder(records, page(pool))).ok_or(Errno::ENOMEM)?;
+        if records.handle(link) == 0 {
+            let handle = self.tables.issue_handle(state, device, link).ok_or(Errno::ENOENT)?;
+            records.set_handle(link, handle);
+        }
+        Ok(self.describe(state, device, link))
+    }
+
     /// The chunk that a mapping of `bytes` at offset `pa` shows, always from the chunk's start.
     ///
     /// # Errors

@@ -1,0 +1,190 @@
+//! The supervised processes and the device files they hold.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::fs::MetadataExt;
+
+use crate::filter::WINDOW;
+use crate::memory::Memory;
+
+/// A descriptor of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DeviceFile {
+    pub(crate) device: u32,
+    /// Opened with the write-only bit.
+    pub(crate) misc: bool,
+    pub(crate) readable: bool,
+    pub(crate) writable: bool,
+}
+
+impl DeviceFile {
+    /// The kind of descriptor that these open flags make.
+    pub(crate) fn new(device: u32, flags: i32) -> Self {
+        let access = flags & libc::O_ACCMODE;
+        Self {
+            device,
+            misc: flags & libc::O_WRONLY != 0,
+            readable: access == libc::O_RDONLY || access == libc::O_RDWR,
+            writable: access == libc::O_WRONLY || access == libc::O_RDWR,
+        }
+    }
+}
+
+/// One process.
+pub(crate) struct Process {
+    pub(crate) pid: u32,
+    pub(crate) pidfd: OwnedFd,
+    /// What is known of its device descriptors; one it inherited enters when it is used.
+    pub(crate) files: BTreeMap<RawFd, DeviceFile>,
+    /// Where the search for the next number starts: numbers are used in turn, so that one that is about to be closed is
+    /// not given out again.
+    next: RawFd,
+    /// Whether it ever had a write-only descriptor.
+    pub(crate) had_misc: bool,
+    /// The thread that is replacing the program.
+    pub(crate) exec: Option<u32>,
+}
+
+/// All processes.
+pub(crate) struct Processes {
+    all: HashMap<u32, Process>,
+    /// Process of each thread seen.
+    threads: HashMap<u32, u32>,
+    /// First descriptor number for devices.
+    pub(crate) first: RawFd,
+    /// Most processes at a time, for the report.
+    pub(crate) seen: u64,
+}
+
+/// The process of a thread, from the kernel.
+fn process_of(tid: u32) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
+}
+
+/// Whether `tid` is a thread of `pid` now.
+fn belongs(pid: u32, tid: u32) -> bool {
+    // SAFETY: signal 0 only asks.
+    unsafe { libc::syscall(libc::SYS_tgkill, pid as libc::pid_t, tid as libc::pid_t, 0) == 0 }
+}
+
+/// A descriptor by which the kernel tells the end of a process.
+pub(crate) fn pidfd(pid: u32) -> io::Result<OwnedFd> {
+    // SAFETY: two numbers; the result is a new descriptor or an error.
+    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid as libc::pid_t, 0) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: just made, nobody else's; descriptors fit.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
+}
+
+impl Processes {
+    pub(crate) fn new(first: RawFd) -> Self {
+        Self { all: HashMap::new(), threads: HashMap::new(), first, seen: 0 }
+    }
+
+    /// The process of a thread that waits for an answer, and whether it is new here. `None`: it has just died.
+    pub(crate) fn of_thread(&mut self, tid: u32) -> Option<(u32, bool)> {
+        if let Some(&pid) = self.threads.get(&tid)
+            && self.all.contains_key(&pid)
+            && belongs(pid, tid)
+        {
+            return Some((pid, false));
+        }
+        let pid = process_of(tid)?;
+        let new = !self.all.contains_key(&pid);
+        if new {
+            let pidfd = pidfd(pid).ok()?;
+            let process = Process { pid, pidfd, files: BTreeMap::new(), next: 0, had_misc: false, exec: None };
+            self.all.insert(pid, process);
+            self.seen += 1;
+        }
+        self.threads.insert(tid, pid);
+        Some((pid, new))
+    }
+
+    pub(crate) fn get(&mut self, pid: u32) -> Option<&mut Process> {
+        self.all.get_mut(&pid)
+    }
+
+    /// Processes that are replacing their program.
+    pub(crate) fn in_exec(&self) -> Vec<u32> {
+        self.all.values().filter(|process| process.exec.is_some()).map(|process| process.pid).collect()
+    }
+
+    /// Forgets an ended process.
+    pub(crate) fn remove(&mut self, pid: u32) -> Option<Process> {
+        self.threads.retain(|_, owner| *owner != pid);
+        self.all.remove(&pid)
+    }
+
+    /// A number for a new device descriptor of a process, `None` when all are taken.
+    pub(crate) fn number(&mut self, pid: u32, at_least: RawFd) -> Option<RawFd> {
+        let first = self.first.max(at_least);
+        let end = self.first + WINDOW;
+        let process = self.all.get_mut(&pid)?;
+        let start = process.next.max(first);
+        let free = |number: &RawFd| {
+            !process.files.contains_key(number) && fs::symlink_metadata(format!("/proc/{pid}/fd/{number}")).is_err()
+        };
+        let number = (start..end).chain(first..start.min(end)).find(free)?;
+        process.next = if number + 1 < end { number + 1 } else { first };
+        Some(number)
+    }
+
+    /// The device behind a descriptor of a process: from the books, else from the kernel, because children inherit
+    /// descriptors that their parent was given.
+    pub(crate) fn file(&mut self, memory: &Memory, pid: u32, fd: RawFd) -> Option<DeviceFile> {
+        let process = self.all.get_mut(&pid)?;
+        if let Some(&file) = process.files.get(&fd) {
+            return Some(file);
+        }
+        let file = inspect(memory, pid, fd)?;
+        process.files.insert(fd, file);
+        process.had_misc |= file.misc;
+        Some(file)
+    }
+}
+
+/// What the kernel says about a descriptor of a process.
+pub(crate) fn inspect(memory: &Memory, pid: u32, fd: RawFd) -> Option<DeviceFile> {
+    let metadata = fs::metadata(format!("/proc/{pid}/fd/{fd}")).ok()?;
+    let device = memory.device_of((metadata.dev(), metadata.ino()))?;
+    let info = fs::read_to_string(format!("/proc/{pid}/fdinfo/{fd}")).ok()?;
+    let flags = info.lines().find_map(|line| line.strip_prefix("flags:"))?;
+    Some(DeviceFile::new(device, i32::from_str_radix(flags.trim(), 8).ok()?))
+}
+
+/// A copy of a process's descriptor.
+pub(crate) fn fetch(process: &Process, fd: RawFd) -> io::Result<OwnedFd> {
+    // SAFETY: numbers only; the result is a new descriptor or an error.
+    let copy = unsafe { libc::syscall(libc::SYS_pidfd_getfd, process.pidfd.as_raw_fd(), fd, 0) };
+    if copy < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: just made, nobody else's; descriptors fit.
+    Ok(unsafe { OwnedFd::from_raw_fd(copy as RawFd) })
+}
+
+/// Numbers of all open descriptors of a process.
+pub(crate) fn open_numbers(pid: u32) -> Vec<RawFd> {
+    let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// Whether a descriptor of a process is closed when it replaces its program.
+pub(crate) fn closes_on_exec(pid: u32, fd: RawFd) -> bool {
+    let info = fs::read_to_string(format!("/proc/{pid}/fdinfo/{fd}")).unwrap_or_default();
+    let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
+    flags.is_some_and(|flags| i32::from_str_radix(flags.trim(), 8).is_ok_and(|flags| flags & libc::O_CLOEXEC != 0))
+}
+
+/// Whether a process has a capability now.
+pub(crate) fn has_capability(pid: u32, bit: u32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    effective.is_some_and(|set| u64::from_str_radix(set.trim(), 16).is_ok_and(|set| set >> bit & 1 != 0))
+}

@@ -1,0 +1,369 @@
+//! The loop that answers the supervised programs.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use crate::calls::{self, Call, Outcome};
+use crate::faults::Faults;
+use crate::files::Told;
+use crate::launch;
+use crate::output::{self, Line};
+use crate::paths::Tree;
+use crate::process::Processes;
+use crate::seccomp::{Answer, Listener, Notification};
+use crate::world::World;
+
+/// What the loop waits for; process ids are other numbers.
+const LISTENER: u64 = u64::MAX;
+const SIGNALS: u64 = u64::MAX - 1;
+/// How often it is looked whether a program was replaced.
+const EXEC_WATCH: Duration = Duration::from_millis(1);
+
+/// Cost of the calls of one kind.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Cost {
+    pub(crate) calls: u64,
+    pub(crate) failures: u64,
+    pub(crate) time: Duration,
+}
+
+/// The supervisor.
+pub(crate) struct Supervisor {
+    pub(crate) world: World,
+    pub(crate) listener: Listener,
+    pub(crate) processes: Processes,
+    pub(crate) faults: Faults,
+    pub(crate) tree: Tree,
+    /// Calls that the kernel goes on with later.
+    pub(crate) deferred: Vec<(Instant, u64)>,
+    /// Number of the descriptor that was given last.
+    pub(crate) latest: Option<RawFd>,
+    pub(crate) costs: BTreeMap<String, Cost>,
+    epoll: OwnedFd,
+    signals: OwnedFd,
+    main: u32,
+    failure: UnixStream,
+    status: Option<i32>,
+    not_executed: Option<io::Error>,
+}
+
+/// A new descriptor from a system call.
+fn owned(fd: RawFd) -> io::Result<OwnedFd> {
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the caller just got it from the kernel.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Blocks the signals that are handled in the loop, and makes a descriptor for them.
+pub(crate) fn signals() -> io::Result<OwnedFd> {
+    // SAFETY: a set of our own; the calls read and write only it.
+    let fd = unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP] {
+            libc::sigaddset(&raw mut set, signal);
+        }
+        libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
+        libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK)
+    };
+    owned(fd)
+}
+
+impl Supervisor {
+    pub(crate) fn new(
+        world: World,
+        child: launch::Child,
+        processes: Processes,
+        faults: Faults,
+        signals: OwnedFd,
+    ) -> io::Result<Self> {
+        // SAFETY: a flag.
+        let epoll = owned(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?;
+        let launch::Child { pid: main, listener, failure } = child;
+        let mut supervisor = Self {
+            world,
+            listener,
+            processes,
+            faults,
+            tree: Tree::default(),
+            deferred: Vec::new(),
+            latest: None,
+            costs: BTreeMap::new(),
+            epoll,
+            signals,
+            main,
+            failure,
+            status: None,
+            not_executed: None,
+        };
+        supervisor.watch(supervisor.listener.as_raw_fd(), LISTENER)?;
+        supervisor.watch(supervisor.signals.as_raw_fd(), SIGNALS)?;
+        supervisor.process_of(main);
+        Ok(supervisor)
+    }
+
+    fn watch(&self, fd: RawFd, key: u64) -> io::Result<()> {
+        let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: key };
+        // SAFETY: one struct is read.
+        if unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), libc::EPOLL_CTL_ADD, fd, &raw mut event) } < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(())
+    }
+
+    /// The process of a thread; a new one is watched from now on.
+    fn process_of(&mut self, tid: u32) -> Option<u32> {
+        let (pid, new) = self.processes.of_thread(tid)?;
+        if new {
+            let fd = self.processes.get(pid)?.pidfd.as_raw_fd();
+            self.watch(fd, pid.into()).ok()?;
+        }
+        Some(pid)
+    }
+
+    /// How long to wait at most, in milliseconds.
+    fn patience(&self) -> i32 {
+        let now = Instant::now();
+        let due = self.deferred.iter().map(|(due, _)| due.saturating_duration_since(now)).min();
+        let exec = (!self.processes.in_exec().is_empty()).then_some(EXEC_WATCH);
+        let wait = due.into_iter().chain(exec).min();
+        // Rounded up, so that what is due is due.
+        wait.map_or(-1, |wait| wait.as_micros().div_ceil(1000) as i32)
+    }
+
+    /// Serves until no supervised process is left; answers the exit status.
+    pub(crate) fn run(&mut self) -> io::Result<i32> {
+        loop {
+            let mut events = [libc::epoll_event { events: 0, u64: 0 }; 32];
+            let (at, room) = (events.as_mut_ptr(), events.len() as i32);
+            // SAFETY: the buffer has room for that many events.
+            let count = unsafe { libc::epoll_wait(self.epoll.as_raw_fd(), at, room, self.patience()) };
+            let ready = &events[..usize::try_from(count).unwrap_or(0)];
+            // The dead first: what they leave is free for the calls that follow.
+            for event in ready.iter().filter(|event| { event.u64 } < SIGNALS) {
+                self.bury(event.u64 as u32);
+            }
+            for pid in self.processes.in_exec() {
+                self.follow_exec(pid, false);
+            }
+            self.go_on_with_deferred();
+            for event in ready {
+                match event.u64 {
+                    SIGNALS => self.forward_signals(),
+                    LISTENER if event.events & libc::EPOLLIN as u32 != 0 => {
+                        if let Some(call) = self.listener.receive()? {
+                            self.serve(&call);
+                        }
+                    }
+                    LISTENER => return Ok(self.finish()),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    fn go_on_with_deferred(&mut self) {
+        let now = Instant::now();
+        let listener = &self.listener;
+        self.deferred.retain(|&(due, id)| {
+            if due <= now {
+                listener.answer(id, Answer::Continue);
+            }
+            due > now
+        });
+    }
+
+    /// A process has ended.
+    fn bury(&mut self, pid: u32) {
+        if pid == self.main {
+            self.reap();
+        }
+        self.ended(pid);
+    }
+
+    /// Takes the exit status of the program.
+    fn reap(&mut self) {
+        let mut raw = 0;
+        // SAFETY: one integer is written.
+        let pid = unsafe { libc::waitpid(self.main as libc::pid_t, &raw mut raw, 0) };
+        if pid == self.main as libc::pid_t {
+            let signalled = libc::WIFSIGNALED(raw);
+            self.status = Some(if signalled { 128 + libc::WTERMSIG(raw) } else { libc::WEXITSTATUS(raw) });
+        }
+    }
+
+    /// The exit status once nobody is left.
+    fn finish(&mut self) -> i32 {
+        if self.status.is_none() {
+            self.reap();
+        }
+        match launch::failure(&mut self.failure) {
+            Some(errno) => {
+                self.not_executed = Some(io::Error::from_raw_os_error(errno.abs()));
+                match errno {
+                    libc::ENOENT => 127,
+                    1.. => 126,
+                    _ => 125,
+                }
+            }
+            None => self.status.unwrap_or(125),
+        }
+    }
+
+    /// Why the program could not be executed.
+    pub(crate) fn not_executed(&self) -> Option<&io::Error> {
+        self.not_executed.as_ref()
+    }
+
+    /// A terminal signals the program itself; what is meant for the emulator goes to the program.
+    fn forward_signals(&self) {
+        // SAFETY: all zero is a value of this plain struct.
+        let mut info: libc::signalfd_siginfo = unsafe { std::mem::zeroed() };
+        let size = size_of::<libc::signalfd_siginfo>();
+        // SAFETY: the buffer has the size that is told.
+        while unsafe { libc::read(self.signals.as_raw_fd(), (&raw mut info).cast(), size) } == size as isize {
+            let signal = info.ssi_signo as i32;
+            if (signal == libc::SIGTERM || signal == libc::SIGHUP) && self.status.is_none() {
+                // SAFETY: the child was not waited for, so its id is its own.
+                unsafe { libc::kill(self.main as libc::pid_t, signal) };
+            }
+        }
+    }
+
+    /// Answers one call.
+    fn serve(&mut self, call: &Notification) {
+        let start = Instant::now();
+        let Some(pid) = self.process_of(call.tid) else { return };
+        if self.processes.get(pid).is_some_and(|process| process.exec == Some(call.tid)) {
+            self.follow_exec(pid, true);
+        }
+        if call.nr == libc::SYS_ioctl {
+            self.request(call, pid, start);
+            return;
+        }
+        let fd = call.args[0] as RawFd;
+        let (name, told): (&str, Told) = match call.nr {
+            libc::SYS_close => ("close", self.close(call, pid)),
+            libc::SYS_close_range => ("close_range", self.close_range(call, pid)),
+            libc::SYS_dup => ("dup", self.duplicate(call, pid, 0, false)),
+            libc::SYS_fcntl => {
+                let cloexec = call.args[1] as i32 == libc::F_DUPFD_CLOEXEC;
+                ("dup", self.duplicate(call, pid, call.args[2] as RawFd, cloexec))
+            }
+            libc::SYS_dup2 | libc::SYS_dup3 => ("dup2", self.duplicate_to(call, pid)),
+            libc::SYS_mmap => ("mmap", self.map(call, pid)),
+            libc::SYS_execve | libc::SYS_execveat => {
+                let (answer, _) = self.replace(call, pid);
+                self.listener.answer(call.id, answer.unwrap_or(Answer::Continue));
+                return;
+            }
+            _ => {
+                self.path(call, pid, start);
+                return;
+            }
+        };
+        let fields = match call.nr {
+            libc::SYS_mmap => vec![
+                ("length", call.args[1]),
+                ("prot", call.args[2]),
+                ("flags", call.args[3]),
+                ("fd", call.args[4]),
+                ("offset", call.args[5]),
+            ],
+            _ => vec![("fd", fd as u64)],
+        };
+        self.answered(call, pid, None, name, fields, told, start);
+    }
+
+    /// Gives the answer, if it was not given, and tells about it.
+    #[allow(clippy::too_many_arguments, reason = "what a line of the trace is made of")]
+    pub(crate) fn answered(
+        &mut self,
+        call: &Notification,
+        pid: u32,
+        device: Option<u32>,
+        name: &str,
+        fields: Vec<(&str, u64)>,
+        (answer, remark): Told,
+        start: Instant,
+    ) {
+        let given = self.latest.take();
+        let result = match answer {
+            Some(Answer::Value(value)) => value,
+            Some(Answer::Errno(errno)) => -i64::from(errno),
+            Some(Answer::Continue) | None => given.map_or(0, i64::from),
+        };
+        if let Some(answer) = answer {
+            self.listener.answer(call.id, answer);
+        }
+        self.count(name, result, start);
+        let line =
+            Line { pid, tid: call.tid, device, name, fields, outputs: "", result, remark, time: start.elapsed() };
+        self.world.output.trace(&line);
+    }
+
+    fn count(&mut self, name: &str, result: i64, start: Instant) {
+        if !self.costs.contains_key(name) {
+            self.costs.insert(name.to_owned(), Cost::default());
+        }
+        if let Some(cost) = self.costs.get_mut(name) {
+            cost.calls += 1;
+            cost.failures += u64::from(result < 0);
+            cost.time += start.elapsed();
+        }
+    }
+
+    /// A request to the driver.
+    fn request(&mut self, call: &Notification, pid: u32, start: Instant) {
+        let (fd, number) = (call.args[0] as RawFd, call.args[1] as u32);
+        // These are the kernel's own on every descriptor.
+        let generic = [libc::FIOCLEX as u32, libc::FIONCLEX as u32, libc::FIONBIO as u32, libc::FIOASYNC as u32];
+        let file = if generic.contains(&number) { None } else { self.processes.file(&self.world.memory, pid, fd) };
+        let Some(file) = file else {
+            self.listener.answer(call.id, Answer::Continue);
+            return;
+        };
+        let world = &self.world;
+        let Some(request) = calls::find(world.kernel.config().version, number) else {
+            let told = (Some(Answer::Errno(libc::EINVAL)), Some("this driver has no such request"));
+            self.answered(call, pid, Some(file.device), "ioctl", vec![("request", number.into())], told, start);
+            return;
+        };
+        let (checked, device) = (world.kernel.config().strict || world.traced, file.device);
+        let before = checked.then(|| world.kernel.hazards(device));
+        let mut answering = Call::new(world, pid, call.tid, device, call.args[2]);
+        let fault = self.faults.errno(request.name);
+        let outcome = match fault {
+            Some(errno) => Outcome::Errno(errno),
+            // The argument was read from memory that may be another process's by now, unless the thread still waits.
+            None if !self.listener.still_valid(call.id) => return,
+            None => answering.run(request, file.misc),
+        };
+        let result = outcome.raw();
+        let answer = if result < 0 { Answer::Errno(-result as i32) } else { Answer::Value(result) };
+        if let Some(before) = before {
+            world.hazards_since(pid, device, &before);
+        }
+        if world.traced {
+            let remark = if fault.is_some() { Some("as asked for") } else { output::remark(outcome) };
+            world.output.trace(&Line {
+                pid,
+                tid: call.tid,
+                device: Some(device),
+                name: request.name,
+                fields: output::fields(request, &answering),
+                outputs: &answering.outputs,
+                result,
+                remark,
+                time: start.elapsed(),
+            });
+        }
+        self.listener.answer(call.id, answer);
+        self.count(request.name, if result == 0 { 0 } else { -1 }, start);
+    }
+}
