@@ -155,3 +155,10 @@ fn a_program_that_is_done_lets_the_emulator_end() {
     emulator.stdin.take().expect("piped").write_all(b"\n").expect("a line");
     assert!(emulator.wait().expect("its end").success());
 }
+
+/// Prints what calls cost under the emulator and without it; `--nocapture` shows it.
+#[test]
+fn costs_are_printed() {
+    let program = compile("cost.c", "cost", &[]);
+    print!("{}", good(&emulate(&[]).arg(&program).output().expect("the emulator")));
+}
