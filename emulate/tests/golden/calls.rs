@@ -322,10 +322,10 @@ impl Process {
             }
             "MEM_GET_PA" => host_address(out, cells[0], line)?,
             "MEM_GET_INFO" => host_address(out, cells[1], line)?,
-            "MEM_MC_GET_INFO" | "MEM_MC_GET_INFO_V2" if out["offset"].get("pa").is_some() => {
-                if out["offset"]["pa"].as_u64() != Some(word(8, 8)) {
-                    return Err(format!("offset {}: {line}", word(8, 8)));
-                }
+            "MEM_MC_GET_INFO" | "MEM_MC_GET_INFO_V2"
+                if out["offset"]["pa"].as_u64().is_some_and(|offset| offset != word(8, 8)) =>
+            {
+                return Err(format!("offset {}: {line}", word(8, 8)));
             }
             "DUMP_MEM_CHUNKS" => {
                 let chunks = out["chunks"].as_array().map_or(&[][..], Vec::as_slice);
