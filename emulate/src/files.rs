@@ -205,8 +205,7 @@ impl Supervisor {
     pub(crate) fn follow_exec(&mut self, pid: u32, returned: bool) {
         let Some(process) = self.processes.get(pid) else { return };
         let known: Vec<(RawFd, DeviceFile)> = process.files.iter().map(|(&fd, &file)| (fd, file)).collect();
-        let gone: Vec<_> =
-            known.into_iter().filter(|(fd, _)| process::inspect(&self.world.memory, pid, *fd).is_none()).collect();
+        let gone: Vec<_> = known.into_iter().filter(|(fd, _)| process::inspect(&self.world.memory, pid, *fd).is_none()).collect();
         if let Some(process) = self.processes.get(pid)
             && (returned || !gone.is_empty())
         {

@@ -1,8 +1,6 @@
 //! Which system calls are trapped: a BPF program that looks at numbers and descriptors only.
 
-use libc::{
-    BPF_ABS, BPF_ALU, BPF_AND, BPF_JEQ, BPF_JGE, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_RSH, BPF_W, c_long, sock_filter,
-};
+use libc::{BPF_ABS, BPF_ALU, BPF_AND, BPF_JEQ, BPF_JGE, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_RSH, BPF_W, c_long, sock_filter};
 
 const ALLOW: u32 = 0x7FFF_0000;
 const NOTIFY: u32 = 0x7FC0_0000;
@@ -70,8 +68,7 @@ pub(crate) fn program(first: i32) -> Vec<sock_filter> {
         all.push(jump(BPF_JEQ, nr as u32, 0, body.len() as u8));
         all.extend(body);
     };
-    let type_byte =
-        vec![argument(1), statement(BPF_ALU | BPF_RSH | BPF_K, 8), statement(BPF_ALU | BPF_AND | BPF_K, 0xFF)];
+    let type_byte = vec![argument(1), statement(BPF_ALU | BPF_RSH | BPF_K, 8), statement(BPF_ALU | BPF_AND | BPF_K, 0xFF)];
     let ours = vec![jump(BPF_JEQ, TYPE, 0, 1), finish(NOTIFY), finish(ALLOW)];
     block(libc::SYS_ioctl, [in_window(0, first), type_byte, ours].concat());
     block(libc::SYS_close, [in_window(0, first), allow.clone()].concat());
@@ -91,14 +88,8 @@ pub(crate) fn program(first: i32) -> Vec<sock_filter> {
         finish(ALLOW),
     ];
     block(libc::SYS_fcntl, fcntl);
-    let close_range = vec![
-        argument(0),
-        jump(BPF_JGE, end, 3, 0),
-        argument(1),
-        jump(BPF_JGE, first, 0, 1),
-        finish(NOTIFY),
-        finish(ALLOW),
-    ];
+    let close_range =
+        vec![argument(0), jump(BPF_JGE, end, 3, 0), argument(1), jump(BPF_JGE, first, 0, 1), finish(NOTIFY), finish(ALLOW)];
     block(libc::SYS_close_range, close_range);
     for nr in ALWAYS {
         block(nr, vec![finish(NOTIFY)]);

@@ -84,8 +84,7 @@ impl Ledger {
         let category = counted(chunk.category, chunk.host);
         let pid = chunk.pid.unwrap_or(0);
         self.orders += 1;
-        let entry =
-            Entry { pid, core: chunk.nc_id, category, host: chunk.host, bytes: chunk.size, order: self.orders };
+        let entry = Entry { pid, core: chunk.nc_id, category, host: chunk.host, bytes: chunk.size, order: self.orders };
         self.live.insert((device, chunk.handle), entry);
         self.each(device, &entry, |usage| usage.add(entry.bytes));
         self.shares.entry((pid, chunk.host, category)).or_default().usage.add(chunk.size);

@@ -119,11 +119,7 @@ impl Line<'_> {
             .iter()
             .map(|(name, value)| if *value > 0xFFFF { format!("{name}={value:#x}") } else { format!("{name}={value}") })
             .collect();
-        let result = if self.result < 0 {
-            format!("-1 {}", errno_name(-self.result as i32))
-        } else {
-            self.result.to_string()
-        };
+        let result = if self.result < 0 { format!("-1 {}", errno_name(-self.result as i32)) } else { self.result.to_string() };
         let outputs = if self.outputs.is_empty() { String::new() } else { format!(" {{{}}}", self.outputs) };
         let remark = self.remark.map(|remark| format!(" ({remark})")).unwrap_or_default();
         let (pid, name, micros) = (self.pid, self.name, self.time.as_micros());

@@ -25,7 +25,7 @@ pub(crate) fn write(tid: u32, address: u64, from: &[u8]) -> u64 {
     unsafe { write_from(tid, address, from.as_ptr(), from.len() as u64) }
 }
 
-/// As [`read`], to memory that may be shared.
+/// As [`read()`], to memory that may be shared.
 ///
 /// # Safety
 /// `bytes` bytes at `to` may be written and belong to no Rust object that is in use.
@@ -34,7 +34,7 @@ pub(crate) unsafe fn read_to(tid: u32, address: u64, to: *mut u8, bytes: u64) ->
     unsafe { transfer(Direction::Read, tid, address, to, bytes) }
 }
 
-/// As [`write`], from memory that may be shared.
+/// As [`write()`], from memory that may be shared.
 ///
 /// # Safety
 /// `bytes` bytes at `from` may be read.

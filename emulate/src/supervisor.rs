@@ -302,8 +302,7 @@ impl Supervisor {
             self.listener.answer(call.id, answer);
         }
         self.count(name, result, start);
-        let line =
-            Line { pid, tid: call.tid, device, name, fields, outputs: "", result, remark, time: start.elapsed() };
+        let line = Line { pid, tid: call.tid, device, name, fields, outputs: "", result, remark, time: start.elapsed() };
         self.world.output.trace(&line);
     }
 

@@ -64,14 +64,42 @@ impl World {
     pub(crate) fn hazards_since(&self, pid: u32, device: u32, before: &Hazards) {
         let now = self.kernel.hazards(device);
         let told = [
-            (now.unattached_alloc, before.unattached_alloc, "allocation by a process that is not attached (a forked child, or a copy of the descriptor was closed): the real driver fails an assertion with a lock held"),
+            (
+                now.unattached_alloc,
+                before.unattached_alloc,
+                "allocation by a process that is not attached (a forked child, or a copy of the descriptor was closed): the real driver fails an assertion with a lock held",
+            ),
             (now.zero_length, before.zero_length, "copy or fill of length 0: the device moves 64 KiB"),
-            (now.wrapped_range, before.wrapped_range, "offset + size is beyond 2^64: drivers before 2.26 touch the memory below the chunk"),
-            (now.contiguous_order, before.contiguous_order, "contiguous scratchpad freed in another order than newest first: later requests fail"),
-            (now.oversize_async, before.oversize_async, "asynchronous copy above 133169152 bytes: ring entries of the core are lost until it is reset"),
-            (now.overlapping_async, before.overlapping_async, "asynchronous copy started while another of this core was not waited for"),
-            (now.abandoned_async, before.abandoned_async, "asynchronous copies that nobody waited for when the device was closed"),
-            (now.out_of_records, before.out_of_records, "the model has no room for more chunks: a limit of the emulator, not of the driver"),
+            (
+                now.wrapped_range,
+                before.wrapped_range,
+                "offset + size is beyond 2^64: drivers before 2.26 touch the memory below the chunk",
+            ),
+            (
+                now.contiguous_order,
+                before.contiguous_order,
+                "contiguous scratchpad freed in another order than newest first: later requests fail",
+            ),
+            (
+                now.oversize_async,
+                before.oversize_async,
+                "asynchronous copy above 133169152 bytes: ring entries of the core are lost until it is reset",
+            ),
+            (
+                now.overlapping_async,
+                before.overlapping_async,
+                "asynchronous copy started while another of this core was not waited for",
+            ),
+            (
+                now.abandoned_async,
+                before.abandoned_async,
+                "asynchronous copies that nobody waited for when the device was closed",
+            ),
+            (
+                now.out_of_records,
+                before.out_of_records,
+                "the model has no room for more chunks: a limit of the emulator, not of the driver",
+            ),
         ];
         for (_, _, what) in told.into_iter().filter(|(now, before, _)| now > before) {
             self.hazard(pid, what);

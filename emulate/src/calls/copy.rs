@@ -64,8 +64,11 @@ fn buffer(call: &Call<'_>, size: u64, offset: u64, to_device: bool) -> Outcome {
         }
         span.bytes &= u64::from(u32::MAX);
     }
-    let missing =
-        if to_device { world.memory.write(call.tid, call.u64(8), &span) } else { world.memory.read(call.tid, call.u64(8), &span) };
+    let missing = if to_device {
+        world.memory.write(call.tid, call.u64(8), &span)
+    } else {
+        world.memory.read(call.tid, call.u64(8), &span)
+    };
     Outcome::Value(missing as i64)
 }
 

@@ -6,7 +6,6 @@ pub(crate) type Field = (&'static str, usize, usize);
 /// A request.
 pub(crate) struct Layout {
     pub(crate) name: &'static str,
-    pub(crate) bytes: usize,
     pub(crate) inputs: &'static [Field],
     pub(crate) outputs: &'static [Field],
     /// Outputs of eight bytes through a pointer in the argument.
@@ -15,42 +14,23 @@ pub(crate) struct Layout {
 
 const ALIGNED: [Field; 6] =
     [("size", 0, 8), ("align", 8, 8), ("host", 16, 4), ("channel", 20, 4), ("region", 24, 4), ("nc", 28, 4)];
-const TYPED: [Field; 7] = [
-    ("size", 0, 8),
-    ("align", 8, 8),
-    ("host", 16, 4),
-    ("channel", 20, 4),
-    ("region", 24, 4),
-    ("nc", 28, 4),
-    ("type", 32, 4),
-];
+const TYPED: [Field; 7] =
+    [("size", 0, 8), ("align", 8, 8), ("host", 16, 4), ("channel", 20, 4), ("region", 24, 4), ("nc", 28, 4), ("type", 32, 4)];
 const ORIGINAL: [Field; 5] = [("size", 0, 8), ("host", 8, 4), ("channel", 12, 4), ("region", 16, 4), ("nc", 20, 4)];
 const COPY64: [Field; 5] = [("src", 0, 8), ("dst", 8, 8), ("size", 16, 8), ("src_offset", 24, 8), ("dst_offset", 32, 8)];
 const COPY32: [Field; 5] = [("src", 0, 8), ("dst", 8, 8), ("size", 16, 4), ("src_offset", 20, 4), ("dst_offset", 24, 4)];
-const ASYNC64: [Field; 6] = [
-    ("src", 0, 8),
-    ("dst", 8, 8),
-    ("size", 16, 8),
-    ("src_offset", 24, 8),
-    ("dst_offset", 32, 8),
-    ("pwait_handle", 48, 4),
-];
-const ASYNC32: [Field; 6] = [
-    ("src", 0, 8),
-    ("dst", 8, 8),
-    ("size", 16, 4),
-    ("src_offset", 20, 4),
-    ("dst_offset", 24, 4),
-    ("pwait_handle", 40, 4),
-];
+const ASYNC64: [Field; 6] =
+    [("src", 0, 8), ("dst", 8, 8), ("size", 16, 8), ("src_offset", 24, 8), ("dst_offset", 32, 8), ("pwait_handle", 48, 4)];
+const ASYNC32: [Field; 6] =
+    [("src", 0, 8), ("dst", 8, 8), ("size", 16, 4), ("src_offset", 20, 4), ("dst_offset", 24, 4), ("pwait_handle", 40, 4)];
 const RANGE: [Field; 3] = [("nc_count", 0, 4), ("start", 4, 4), ("end", 8, 4)];
 
-const fn layout(name: &'static str, bytes: usize, inputs: &'static [Field], outputs: &'static [Field]) -> Layout {
-    Layout { name, bytes, inputs, outputs, pointers: &[] }
+const fn layout(name: &'static str, _bytes: usize, inputs: &'static [Field], outputs: &'static [Field]) -> Layout {
+    Layout { name, inputs, outputs, pointers: &[] }
 }
 
-const fn pointing(name: &'static str, bytes: usize, inputs: &'static [Field], pointers: &'static [Field]) -> Layout {
-    Layout { name, bytes, inputs, outputs: &[], pointers }
+const fn pointing(name: &'static str, _bytes: usize, inputs: &'static [Field], pointers: &'static [Field]) -> Layout {
+    Layout { name, inputs, outputs: &[], pointers }
 }
 
 /// The requests that can be replayed.
@@ -87,24 +67,16 @@ pub(crate) const LAYOUTS: &[Layout] = &[
     layout("COMPATIBLE_VERSION", 8, &[], &[("max", 0, 4), ("min", 4, 4)]),
     layout("DEVICE_INFO", 80, &[], &[("architecture", 0, 4), ("revision", 4, 4), ("connected", 8, 4)]),
     layout("HOST_DEVICE_ID", 4, &[], &[("host_device_id", 0, 4)]),
-    layout(
-        "HOST_DEVICE_ID_TO_RID_MAP",
-        260,
-        &[],
-        &[("count", 0, 4), ("map0", 4, 4), ("map1", 8, 4), ("map15", 64, 4)],
-    ),
+    layout("HOST_DEVICE_ID_TO_RID_MAP", 260, &[], &[("count", 0, 4), ("map0", 4, 4), ("map1", 8, 4), ("map15", 64, 4)]),
     layout("HOST_DEVICE_ID_TO_RID_MAP bad size", 260, &[], &[]),
-    layout(
-        "DEVICE_BDF_EXT",
-        16,
-        &[("nd_index", 0, 4)],
-        &[("domain", 4, 4), ("bus", 8, 4), ("slot", 12, 1), ("func", 13, 1)],
-    ),
+    layout("DEVICE_BDF_EXT", 16, &[("nd_index", 0, 4)], &[("domain", 4, 4), ("bus", 8, 4), ("slot", 12, 1), ("func", 13, 1)]),
     layout("GET_LOGICAL_TO_PHYSICAL_NC_MAP", 16, &[("max_map_entries", 8, 4), ("mapping_version", 12, 4)], &[]),
-    layout("RESOURCE_MMAP_INFO", 32, &[("block", 0, 4), ("block_id", 4, 4), ("resource", 8, 4)], &[
-        ("offset", 16, 8),
-        ("size", 24, 8),
-    ]),
+    layout(
+        "RESOURCE_MMAP_INFO",
+        32,
+        &[("block", 0, 4), ("block_id", 4, 4), ("resource", 8, 4)],
+        &[("offset", 16, 8), ("size", 24, 8)],
+    ),
     layout("CRWL_NC_RANGE_MARK", 24, &RANGE, &[("max", 12, 4)]),
     layout("CRWL_NC_RANGE_MARK_EXT0", 80, &RANGE, &[("max", 12, 4)]),
     layout("CRWL_NC_RANGE_MARK other size", 80, &RANGE, &[]),

@@ -25,7 +25,7 @@ pub(crate) fn text<'a>(value: &'a Value, key: &str) -> &'a str {
 }
 
 /// Reasons a child can give, by number.
-const REASONS: [&str; 3] = ["mapping from inside of a chunk", "observation", "not replayable"];
+const REASONS: [&str; 4] = ["not modelled", "mapping from inside of a chunk", "observation", "not replayable"];
 
 /// Runs a function in a forked process that ends after it.
 fn fork(body: impl FnOnce(UnixStream)) -> Child {

@@ -10,7 +10,7 @@ use crate::device::{Device, QUEUES};
 
 /// Bytes of one descriptor, which is also what length 0 stands for in it.
 const DESCRIPTOR: u64 = 65536;
-/// Oversize requests that use up a ring.
+/// Oversize requests after which a ring has no room for another; that one takes the rest.
 const RING_LOSSES: u8 = 4;
 
 /// Bytes of one asynchronous request at most: 2032 descriptors of 64 KiB.
@@ -124,6 +124,9 @@ impl Kernel {
             state.hazards.oversize_async += 1;
             if !self.config.strict {
                 state.lost[queue] = state.lost[queue].saturating_add(1);
+                if state.lost[queue] > RING_LOSSES {
+                    return Err(Errno::ENOMEM);
+                }
             }
             return Err(Errno::EINVAL);
         }
@@ -189,7 +192,7 @@ impl Kernel {
 
     /// `ENOMEM` when oversize asynchronous requests have used up the ring of a chunk's queue.
     fn room_in_ring(&self, state: &Device, chunk: &Chunk) -> DriverResult<()> {
-        if state.lost[self.queue(chunk)] >= RING_LOSSES { Err(Errno::ENOMEM) } else { Ok(()) }
+        if state.lost[self.queue(chunk)] > RING_LOSSES { Err(Errno::ENOMEM) } else { Ok(()) }
     }
 
     /// Length 0: refused, or the 64 KiB that the engine makes of it.

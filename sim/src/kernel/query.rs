@@ -115,7 +115,7 @@ impl Kernel {
     pub fn mapping_at(&self, device: u32, pa: u64, bytes: u64) -> DriverResult<Chunk> {
         let chunk = self.chunk_at(device, pa).ok_or(Errno::EPERM)?;
         let length = bytes.checked_next_multiple_of(1 << PAGE_SHIFT).ok_or(Errno::EPERM)?;
-        let contiguous = chunk.category == CATEGORY_CONTIGUOUS && chunk.pa == pa && length <= chunk.span.bytes;
+        let contiguous = chunk.category == CATEGORY_CONTIGUOUS && length <= chunk.span.bytes;
         (length == chunk.size || (contiguous && length != 0)).then_some(chunk).ok_or(Errno::EPERM)
     }
 
