@@ -18,7 +18,7 @@ pub(crate) struct Die<'a> {
     /// Bits from the start of the struct (DWARF 4 and later).
     pub(crate) data_bit_offset: Option<u64>,
     /// Bits from the most significant end of the storage unit (DWARF 3).
-    pub(crate) bit_offset: Option<u64>,
+    pub(crate) bit_offset: Option<i64>,
     pub(crate) location: Option<Value<'a>>,
     pub(crate) declaration: bool,
     pub(crate) external: bool,
@@ -53,7 +53,7 @@ impl<'a> Die<'a> {
                 gimli::DW_AT_byte_size => die.byte_size = raw.udata_value(),
                 gimli::DW_AT_bit_size => die.bit_size = raw.udata_value(),
                 gimli::DW_AT_data_bit_offset => die.data_bit_offset = raw.udata_value(),
-                gimli::DW_AT_bit_offset => die.bit_offset = raw.udata_value(),
+                gimli::DW_AT_bit_offset => die.bit_offset = signed(&raw),
                 gimli::DW_AT_data_member_location => die.location = Some(raw),
                 gimli::DW_AT_declaration => die.declaration = flag(&raw),
                 gimli::DW_AT_external => die.external = flag(&raw),
@@ -85,6 +85,14 @@ impl<'a> Die<'a> {
             Some(AttributeValue::Block(bytes)) => constant(world, unit, Expression(bytes)),
             Some(value) => value.udata_value(),
         }
+    }
+}
+
+/// A number that may be negative although most forms of it are not.
+fn signed(value: &Value<'_>) -> Option<i64> {
+    match value {
+        AttributeValue::Sdata(value) => Some(*value),
+        other => i64::try_from(other.udata_value()?).ok(),
     }
 }
 

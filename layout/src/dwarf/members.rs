@@ -72,8 +72,7 @@ fn variants<'a>(
 
 fn member<'a>(builder: &mut Builder<'_, 'a>, unit: u32, context: &Context, die: &Die<'a>, role: Role) -> gimli::Result<Member> {
     let ty = builder.refer(unit, die.ty, Depth::Value)?;
-    let name = builder.text(unit, context, die.name).filter(|name| !name.is_empty());
-    let name = name.map(|name| builder.types.text(&String::from_utf8_lossy(name)));
+    let name = builder.shared(unit, context, die.name);
     let mut offset = die.offset_in_struct(builder.world, unit);
     let own = ty.and_then(|ty| builder.types.size(ty));
     let bits = die.bit_size.and_then(|width| bits(builder, die, offset?, own, width));
@@ -97,10 +96,10 @@ fn bits(builder: &Builder<'_, '_>, die: &Die<'_>, offset: u64, own: Option<u64>,
         let unit = die.byte_size.unwrap_or(storage).checked_mul(8)?;
         let start = offset.checked_mul(8)?;
         if builder.world.endian == gimli::RunTimeEndian::Big {
-            start.checked_add(from_top)?
+            start.checked_add_signed(from_top)?
         } else {
             // It may point before the storage unit, as a negative number.
-            let down = i128::from(unit) - i128::from(from_top.cast_signed()) - i128::from(width);
+            let down = i128::from(unit) - i128::from(from_top) - i128::from(width);
             u64::try_from(i128::from(start) + down).ok()?
         }
     } else {

@@ -7,6 +7,7 @@
 //! | `locate` | the other files a file refers to: debug files, shared (dwz) ones, split units, packages |
 //! | `world` | all units, and how entries refer to each other across them |
 //! | `die`, `build`, `members` | one entry, and the type it makes |
+//! | `windows` | the section of units, a few units at a time |
 //! | `scan` | finds the entries that are asked for |
 //! | `load` | all of it: [`Database::read`](crate::types::Database::read) |
 //! | `documented` | looks up documented paths in the types that were read |
@@ -23,6 +24,7 @@ mod members;
 mod scan;
 mod sections;
 mod symbols;
+mod windows;
 mod world;
 
 use std::collections::BTreeMap;

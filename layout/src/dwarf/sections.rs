@@ -91,6 +91,14 @@ impl Sections {
         self.headers(part).next().map_or_else(|| Ok(Vec::new()), |(_, section)| self.elf.content(section))
     }
 
+    /// The section of units, if it can be read a part at a time: it stands in the file as it is, and units need no others.
+    pub(crate) fn in_parts(&self) -> Option<&Section> {
+        if self.elf.relocatable || self.is_split() || self.headers(Part::Types).next().is_some() {
+            return None;
+        }
+        self.headers(Part::Info).next().map(|(_, section)| section).filter(|section| section.is_plain())
+    }
+
     /// A few bytes of the line table, without loading the rest of it where that can be helped.
     pub(crate) fn line_bytes(&self, offset: u64, len: u64) -> Result<Vec<u8>, Unreadable> {
         if self.loaded[Part::Lines as usize].get().is_none()

@@ -1,9 +1,8 @@
 //! The interned types and their names.
 
-use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::ops::Index;
 
+use super::hash::{QuickMap, QuickSet, of_type};
 use super::{Aggregate, Kind, Text, Type, TypeId};
 
 /// Where a type is declared.
@@ -30,10 +29,10 @@ pub struct Source {
 #[derive(Debug, Default)]
 pub struct Database {
     types: Vec<Type>,
-    places: HashMap<TypeId, Place>,
-    interned: HashMap<u64, TypeId, BuildHasherDefault<Prehashed>>,
-    texts: HashSet<Text>,
-    names: HashMap<Text, Vec<TypeId>>,
+    places: QuickMap<TypeId, Place>,
+    interned: QuickMap<u64, TypeId>,
+    texts: QuickSet<Text>,
+    names: QuickMap<Text, Vec<TypeId>>,
     roots: Vec<TypeId>,
     /// Files that were read, the named one first.
     pub sources: Vec<Source>,
@@ -41,26 +40,8 @@ pub struct Database {
     pub pointer_size: u64,
     /// What could not be read and was left out, one line each.
     pub left_out: Vec<String>,
-}
-
-/// Passes a hash through.
-#[derive(Debug, Default)]
-struct Prehashed(u64);
-
-impl std::hash::Hasher for Prehashed {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
-        }
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        self.0 = value;
-    }
+    /// Whether units refer to each other, so that they cannot be read a few at a time.
+    pub(crate) entangled: bool,
 }
 
 impl Index<TypeId> for Database {
@@ -134,7 +115,7 @@ impl Database {
 
     /// Adds a type unless an equal one is there; tells whether it is new.
     pub(crate) fn intern(&mut self, ty: Type) -> (TypeId, bool) {
-        let mut hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(&ty);
+        let mut hash = of_type(&ty);
         while let Some(known) = self.interned.get(&hash) {
             if self[*known] == ty {
                 return (*known, false);
