@@ -3,13 +3,15 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::error::Unreadable;
 use crate::header::header;
 use crate::report::Report;
 use crate::routes::{check_file, check_implementation};
+use crate::source::SourceArguments;
 use crate::table::Table;
+use crate::types::Options;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -17,7 +19,11 @@ Examples:
   cargo layout check --json             the same as one JSON object
   cargo layout check ./libnrt.so        the debug information (and byte tables) of a file
   cargo layout check --table my.csv     against another documented table
+  cargo layout show ./libnrt.so dmem_t  one type with offsets, holes and cache lines
+  cargo layout diff old.so new.so       what changed, and whether it is compatible
   cargo layout header > layout.h        the documented structs as a C header
+  cargo layout completions bash         completions for a shell
+  cargo layout man DIR                  manual pages into a directory
 
 Exit codes:
   0  everything agrees
@@ -46,8 +52,21 @@ enum Task {
         /// Documented table to use instead of the built-in layout.csv.
         #[arg(long, value_name = "FILE")]
         table: Option<PathBuf>,
+        #[command(flatten)]
+        source: SourceArguments,
     },
+    Diff(crate::diff::Diff),
     Show(crate::show::Show),
+    /// Print completions for a shell.
+    Completions {
+        /// Shell.
+        shell: clap_complete::Shell,
+    },
+    /// Write manual pages into a directory.
+    Man {
+        /// Directory; made if it is not there.
+        directory: PathBuf,
+    },
     /// Print the implemented structs as a C header made of the documented table.
     Header {
         /// Documented table to use instead of the built-in layout.csv.
@@ -79,13 +98,18 @@ pub fn run() -> ExitCode {
 
 fn execute(task: Task) -> Result<ExitCode, Unreadable> {
     match task {
-        Task::Check { elf, json, table } => {
+        Task::Check { elf, json, table, source } => {
             let table = read_table(table)?;
-            let report = elf.map_or_else(|| check_implementation(&table), |elf| check_file(&table, &elf))?;
+            let mut options = Options::all();
+            source.apply(&mut options);
+            let report = elf.map_or_else(|| check_implementation(&table), |elf| check_file(&table, &elf, options))?;
             print(&report, json)?;
             Ok(ExitCode::from(u8::from(!report.is_clean())))
         }
+        Task::Diff(diff) => diff.run(),
         Task::Show(show) => show.run(),
+        Task::Completions { shell } => crate::manual::completions(shell, &mut Arguments::command()),
+        Task::Man { directory } => crate::manual::pages(&directory, Arguments::command()),
         Task::Header { table } => {
             let table = read_table(table)?;
             let names = crate::routes::reflection::names();

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use gimli::AttributeValue;
 
-use super::die::{Die, children, read_at};
+use super::die::{Children, Die, read_at};
 use super::members;
 use super::world::{At, Context, Value, World};
 use crate::types::hash::QuickMap;
@@ -131,7 +131,10 @@ impl<'w, 'a> Builder<'w, 'a> {
             return Ok(None);
         }
         let context = self.open(at.unit)?;
-        let Some(die) = read_at(self.world, &context, at)? else { return Ok(None) };
+        let mut die = Die::default();
+        if !read_at(self.world, &context, at, &mut die)? {
+            return Ok(None);
+        }
         let (tag, unit) = (die.tag(), at.unit);
         let (kind, size) = match tag {
             gimli::DW_TAG_base_type => {
@@ -188,33 +191,25 @@ impl<'w, 'a> Builder<'w, 'a> {
     fn array(&mut self, at: At, context: &Context, die: &Die<'a>, depth: Depth) -> gimli::Result<Kind> {
         let element = self.refer(at.unit, die.ty, depth)?;
         let mut bounds = Vec::new();
-        let fuel = &mut self.fuel;
-        children(self.world, context, at, |child| {
-            *fuel = fuel.saturating_sub(1);
+        let (mut child, mut children) = (Die::default(), Children::of(self.world, context, at)?);
+        while children.next(&mut child, &mut self.fuel)? {
             if child.tag() == gimli::DW_TAG_subrange_type || child.tag() == gimli::DW_TAG_enumeration_type {
                 bounds.push(bound(&child));
             }
-            *fuel > 0
-        })?;
+        }
         Ok(Kind::Array { element, bounds: bounds.into() })
     }
 
     fn function(&mut self, at: At, context: &Context, die: &Die<'a>) -> gimli::Result<Kind> {
         let result = self.refer(at.unit, die.ty, Depth::Name)?;
-        let (mut wanted, mut variadic) = (Vec::new(), false);
-        let fuel = &mut self.fuel;
-        children(self.world, context, at, |child| {
-            *fuel = fuel.saturating_sub(1);
+        let (mut parameters, mut variadic) = (Vec::new(), false);
+        let (mut child, mut children) = (Die::default(), Children::of(self.world, context, at)?);
+        while children.next(&mut child, &mut self.fuel)? {
             match child.tag() {
-                gimli::DW_TAG_formal_parameter => wanted.push(child.ty),
+                gimli::DW_TAG_formal_parameter => parameters.push(self.refer(at.unit, child.ty, Depth::Name)?),
                 gimli::DW_TAG_unspecified_parameters => variadic = true,
                 _ => {}
             }
-            *fuel > 0
-        })?;
-        let mut parameters = Vec::with_capacity(wanted.len());
-        for ty in wanted {
-            parameters.push(self.refer(at.unit, ty, Depth::Name)?);
         }
         Ok(Kind::Function { result, parameters: parameters.into(), variadic })
     }
@@ -230,8 +225,9 @@ impl<'w, 'a> Builder<'w, 'a> {
                 return self.build(other, depth);
             }
             let context = self.world.context(other.unit)?;
-            if let (None, Some(die)) = (&name, read_at(self.world, &context, other)?) {
-                name = self.name(other, &context, &die);
+            let mut declared = Die::default();
+            if name.is_none() && read_at(self.world, &context, other, &mut declared)? {
+                name = self.name(other, &context, &declared);
                 scope = scope.or_else(|| self.scopes.get(&other).cloned());
             }
         }
@@ -267,18 +263,13 @@ impl<'w, 'a> Builder<'w, 'a> {
             _ => true,
         };
         let signed = underlying.is_none_or(|id| signed(self.types, id));
-        let mut found = Vec::new();
-        let fuel = &mut self.fuel;
-        children(self.world, context, at, |child| {
-            *fuel = fuel.saturating_sub(1);
-            if child.tag() == gimli::DW_TAG_enumerator {
-                found.push((child.name, child.value.and_then(|value| integer(&value, signed))));
-            }
-            *fuel > 0
-        })?;
-        let mut members = Vec::with_capacity(found.len());
-        for (name, value) in found {
-            if let (Some(name), Some(value)) = (self.shared(at.unit, context, name), value) {
+        let mut members = Vec::new();
+        let (mut child, mut children) = (Die::default(), Children::of(self.world, context, at)?);
+        while children.next(&mut child, &mut self.fuel)? {
+            let value = child.value.filter(|_| child.tag() == gimli::DW_TAG_enumerator);
+            if let Some(value) = value.and_then(|value| integer(&value, signed))
+                && let Some(name) = self.shared(at.unit, context, child.name)
+            {
                 members.push(Enumerator { name, value });
             }
         }
@@ -291,13 +282,18 @@ fn bound(die: &Die<'_>) -> Option<u64> {
     if let Some(count) = die.count {
         return count.udata_value();
     }
-    let last = die.upper?.sdata_value().map(i128::from).or_else(|| Some(die.upper?.udata_value()?.into()))?;
-    let first = die.lower.and_then(|lower| lower.sdata_value()).unwrap_or(0);
+    // Fixed-size forms carry no sign here: 255 in one byte is 256 elements.
+    let number = |value: Value<'_>| match value {
+        AttributeValue::Sdata(value) => Some(i128::from(value)),
+        other => other.udata_value().map(i128::from),
+    };
+    let last = number(die.upper?)?;
+    let first = die.lower.and_then(number).unwrap_or(0);
     // A flexible array may have the bound -1, in any width.
     if matches!(last, 0xffff_ffff | 0xffff_ffff_ffff_ffff) && first == 0 {
         return Some(0);
     }
-    u64::try_from(last - i128::from(first) + 1).ok().or(Some(0))
+    u64::try_from(last - first + 1).ok().or(Some(0))
 }
 
 fn integer(value: &Value<'_>, signed: bool) -> Option<i128> {

@@ -15,6 +15,9 @@ use super::world::{Skeleton, World, damaged};
 use crate::error::Unreadable;
 use crate::types::{Database, Keyword, Kind, Options, Place, Selection, Source};
 
+/// Sections smaller than this are not worth a thread.
+const SMALL: u64 = 1 << 23;
+
 /// Rounds of following pointers; each adds the types that the round before pointed to.
 const ROUNDS: usize = 64;
 
@@ -112,18 +115,19 @@ impl Database {
         let mut matcher = Matcher::new(selection);
         if let (Some(section), None, false) = (sections.in_parts(), &other, self.entangled) {
             let mut windows = Windows::new(&sections.elf, section);
-            while let Some((bytes, start)) = windows.next()? {
-                let mut world = World::new(sections.elf.big_endian);
-                world.add_window(&sections, &bytes, start)?;
-                let done = self.scan(&world, options, &mut matcher)?;
-                if world.escaped.get() {
-                    self.entangled = true;
-                    return Ok(true);
+            let parallel = section.size > SMALL && !options.first_only;
+            let done = if parallel {
+                self.in_parallel(&sections, windows, options, selection, &mut skeletons)?
+            } else {
+                let mut done = false;
+                while !done && !self.entangled {
+                    let Some(window) = windows.next()? else { break };
+                    done = self.window(&sections, &window, options, &mut matcher, &mut skeletons)?;
                 }
-                if done {
-                    return Ok(true);
-                }
-                world.skeletons(&mut skeletons);
+                done
+            };
+            if done || self.entangled {
+                return Ok(true);
             }
         } else {
             let mut world = World::new(sections.elf.big_endian);
@@ -138,6 +142,23 @@ impl Database {
             self.add_split(&skeletons, path, home, options, selection)?;
         }
         Ok(true)
+    }
+
+    /// Reads the units of one part; tells whether nothing more is asked for.
+    pub(super) fn window(
+        &mut self,
+        sections: &Sections,
+        (bytes, start): &(Vec<u8>, usize),
+        options: &Options,
+        matcher: &mut Matcher<'_>,
+        skeletons: &mut Vec<Skeleton>,
+    ) -> Result<bool, Unreadable> {
+        let mut world = World::new(sections.elf.big_endian);
+        world.add_window(sections, bytes, *start)?;
+        let done = self.scan(&world, options, matcher)?;
+        self.entangled |= world.escaped.get();
+        world.skeletons(skeletons);
+        Ok(done)
     }
 
     /// Reads the split units that the skeletons of a file name.

@@ -8,6 +8,7 @@
 //! | `world` | all units, and how entries refer to each other across them |
 //! | `die`, `build`, `members` | one entry, and the type it makes |
 //! | `windows` | the section of units, a few units at a time |
+//! | `parallel` | those parts on two threads |
 //! | `scan` | finds the entries that are asked for |
 //! | `load` | all of it: [`Database::read`](crate::types::Database::read) |
 //! | `documented` | looks up documented paths in the types that were read |
@@ -21,6 +22,7 @@ mod lines;
 mod load;
 mod locate;
 mod members;
+mod parallel;
 mod scan;
 mod sections;
 mod symbols;

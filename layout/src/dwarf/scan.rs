@@ -152,20 +152,24 @@ pub(crate) fn unit(builder: &mut Builder<'_, '_>, matcher: &mut Matcher<'_>, num
     let context = world.context(number)?;
     let mut found = Vec::new();
     let mut scopes: Vec<Scope<'_>> = Vec::new();
-    let mut entries = world.units[number as usize].header.entries_raw(&context.abbreviations, None)?;
+    let header = &world.units[number as usize].header;
+    let mut entries = header.entries_raw(&context.abbreviations, None)?;
+    let mut above = 0;
     while !entries.is_empty() {
-        let (depth, offset) = (entries.next_depth(), entries.next_offset().0);
+        let (depth, offset) = (above + entries.next_depth(), entries.next_offset().0);
         let Some(abbreviation) = entries.read_abbreviation()? else { continue };
         while scopes.last().is_some_and(|scope| scope.depth >= depth) {
             scopes.pop();
         }
         let tag = abbreviation.tag();
-        let (is_type, is_scope) = (is_type(tag), is_scope(tag) && abbreviation.has_children());
+        // In C, no type is declared inside another.
+        let leaf = tag == gimli::DW_TAG_enumeration_type || (context.c_like && is_type(tag));
+        let (is_type, is_scope) = (is_type(tag), is_scope(tag) && abbreviation.has_children() && !leaf);
         if !is_type && !is_scope {
             entries.skip_attributes(abbreviation.attributes())?;
             continue;
         }
-        let (mut name, mut other, mut declaration) = (None, None, false);
+        let (mut name, mut other, mut declaration, mut sibling) = (None, None, false, None);
         for spec in abbreviation.attributes() {
             match spec.name() {
                 gimli::DW_AT_name => name = Some(entries.read_attribute(*spec)?.raw_value()),
@@ -173,8 +177,16 @@ pub(crate) fn unit(builder: &mut Builder<'_, '_>, matcher: &mut Matcher<'_>, num
                 gimli::DW_AT_declaration => {
                     declaration = matches!(entries.read_attribute(*spec)?.raw_value(), AttributeValue::Flag(true));
                 }
+                gimli::DW_AT_sibling if leaf => sibling = Some(entries.read_attribute(*spec)?.raw_value()),
                 _ => entries.skip_attributes(std::slice::from_ref(spec))?,
             }
+        }
+        if let Some(AttributeValue::UnitRef(next)) = sibling
+            && next.0 > entries.next_offset().0
+            && next.is_in_bounds(header)
+        {
+            entries = header.entries_raw(&context.abbreviations, Some(next))?;
+            above = depth;
         }
         if is_type && !declaration {
             let at = At { unit: number, offset };

@@ -1,7 +1,7 @@
 //! The debug sections of one ELF file, decompressed, joined and relocated, each loaded when it is first needed.
 
-use std::cell::OnceCell;
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use super::elf::{Elf, Numbers, Section};
 use crate::error::Unreadable;
@@ -15,7 +15,7 @@ pub(crate) struct Sections {
     pub(crate) elf: Elf,
     /// `.dwo` for the sections of a split file.
     suffix: &'static str,
-    loaded: [OnceCell<Vec<u8>>; 9],
+    loaded: [OnceLock<Vec<u8>>; 9],
 }
 
 /// Sections that types are described in.

@@ -146,3 +146,49 @@ impl Database {
         self.roots.push(id);
     }
 }
+
+impl Database {
+    /// Adds all types of another database that was read from the same machine's files.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        let mut ids: Vec<TypeId> = Vec::with_capacity(other.types.len());
+        for (id, ty) in other.types() {
+            let mut ty = ty.clone();
+            ty.name = ty.name.map(|name| self.text(&name));
+            ty.scope = ty.scope.map(|scope| self.text(&scope));
+            let to = |id: &mut Option<TypeId>| *id = id.and_then(|id| ids.get(id.0 as usize).copied());
+            match &mut ty.kind {
+                Kind::Pointer(_, target) | Kind::Typedef(target) | Kind::Qualified(_, target) => to(target),
+                Kind::Array { element, .. } => to(element),
+                Kind::Function { result, parameters, .. } => {
+                    to(result);
+                    parameters.iter_mut().for_each(to);
+                }
+                Kind::Aggregate(aggregate) => {
+                    for member in &mut aggregate.members {
+                        to(&mut member.ty);
+                        member.name = member.name.take().map(|name| self.text(&name));
+                    }
+                }
+                Kind::Enum(enumeration) => {
+                    to(&mut enumeration.underlying);
+                    for member in &mut enumeration.members {
+                        member.name = self.text(&member.name);
+                    }
+                }
+                Kind::Base(_) | Kind::Declared(_) | Kind::Unspecified => {}
+            }
+            let (own, new) = self.intern(ty);
+            if let Some(place) = other.places.get(&id).filter(|_| new) {
+                let place = Place { file: self.text(&place.file), line: place.line };
+                self.set_place(own, place);
+            }
+            ids.push(own);
+        }
+        for id in &other.roots {
+            if let Some(own) = ids.get(id.0 as usize) {
+                self.add_root(*own);
+            }
+        }
+        self.left_out.extend(other.left_out.iter().cloned());
+    }
+}
