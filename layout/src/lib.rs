@@ -37,6 +37,7 @@ pub mod error;
 pub mod expression;
 pub mod found;
 pub mod header;
+pub mod hostile;
 mod keep;
 pub mod kind;
 pub mod manual;

@@ -52,8 +52,7 @@ pub enum Class {
 
 impl Class {
     /// All classes in the order they are printed in.
-    pub const ALL: [Self; 7] =
-        [Self::Moved, Self::Resized, Self::Retyped, Self::Bound, Self::Value, Self::Missing, Self::Extra];
+    pub const ALL: [Self; 7] = [Self::Moved, Self::Resized, Self::Retyped, Self::Bound, Self::Value, Self::Missing, Self::Extra];
 
     /// Word for it.
     #[must_use]
@@ -222,7 +221,8 @@ impl Report {
                 let name = format!("{}{dot}{}", mismatch.structure, mismatch.field);
                 let route = paint("31", mismatch.route.name());
                 let (expected, found) = (plain(&mismatch.expected), plain(&mismatch.found));
-                let _ = writeln!(out, "{route}: {name}: {}: documented {expected}, found {found}", mismatch.kind.replace('_', " "));
+                let _ =
+                    writeln!(out, "{route}: {name}: {}: documented {expected}, found {found}", mismatch.kind.replace('_', " "));
             }
         }
         if !self.left_out.is_empty() {

@@ -161,7 +161,10 @@ fn unreadable_things_exit_with_3() {
         (path(write(directory.path(), "empty", b"")), "ELF magic"),
         (path(write(directory.path(), "random", &noise(1, 4096))), "ELF magic"),
         (path(write(directory.path(), "start", b"\x7fELF")), "undamaged"),
-        (path(write(directory.path(), "narrow", &[b"\x7fELF\x01\x01\x01".as_slice(), &[0; 200]].concat())), "no debug information"),
+        (
+            path(write(directory.path(), "narrow", &[b"\x7fELF\x01\x01\x01".as_slice(), &[0; 200]].concat())),
+            "no debug information",
+        ),
         (path(directory.path().to_path_buf()), "no regular file"),
         (path(directory.path().join("absent")), "No such file"),
         ("/dev/zero".into(), "no regular file"),

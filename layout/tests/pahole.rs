@@ -29,7 +29,9 @@ fn pahole(file: &Path) -> BTreeMap<String, Struct> {
     let mut found = BTreeMap::new();
     let mut current: Option<(String, Vec<Member>)> = None;
     for line in out.lines() {
-        if let Some(head) = line.strip_prefix("struct ").or_else(|| line.strip_prefix("class ")).and_then(|rest| rest.strip_suffix('{')) {
+        if let Some(head) =
+            line.strip_prefix("struct ").or_else(|| line.strip_prefix("class ")).and_then(|rest| rest.strip_suffix('{'))
+        {
             let name = head.split(" : ").next().unwrap_or(head).trim();
             current = Some((name.to_owned(), Vec::new()));
         } else if let Some(rest) = line.strip_prefix("\t/* size: ")
@@ -195,7 +197,8 @@ fn samples_agree_with_pahole() {
             for flags in ["-gdwarf-4", "-gdwarf-5", "-gdwarf-5 -gz=zlib", "-gdwarf-4 -gz=zlib"] {
                 let out = directory.path().join("sample.out");
                 let mut command = Command::new(compiler);
-                let built = command.args(flags.split(' ')).arg("-o").arg(&out).arg(samples.join(source)).output().expect("starts");
+                let built =
+                    command.args(flags.split(' ')).arg("-o").arg(&out).arg(samples.join(source)).output().expect("starts");
                 assert!(built.status.success(), "{}", text(&built.stderr));
                 let outcome = compare(&out);
                 report(&format!("{compiler} {flags} {source}"), &outcome);

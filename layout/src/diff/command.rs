@@ -140,7 +140,9 @@ impl Diff {
         let report: Report = check_file(&table, elf, options)?;
         let patterns = if self.regex { output::patterns(&self.types)? } else { Vec::new() };
         let wanted = |name: &str| {
-            self.types.is_empty() || patterns.iter().any(|pattern| pattern.is_match(name)) || self.types.iter().any(|own| own == name)
+            self.types.is_empty()
+                || patterns.iter().any(|pattern| pattern.is_match(name))
+                || self.types.iter().any(|own| own == name)
         };
         let mut changes = Changes { compared: report.compared.iter().map(|route| route.structs).sum(), ..Changes::default() };
         for mismatch in report.mismatches.iter().filter(|mismatch| wanted(&mismatch.structure)) {

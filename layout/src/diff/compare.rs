@@ -111,7 +111,8 @@ impl Run {
             } else {
                 let same_place = |after: &&Field| {
                     find(&old.fields, &after.name).is_none()
-                        && (after.start, after.width, after.count, after.kind) == (before.start, before.width, before.count, before.kind)
+                        && (after.start, after.width, after.count, after.kind)
+                            == (before.start, before.width, before.count, before.kind)
                 };
                 let covered = || {
                     let inside = |after: &&Field| after.start >= before.start && after.end() <= before.end();
@@ -173,7 +174,8 @@ impl Run {
     }
 
     fn values(&mut self, name: &str, old: &Shape, new: &Shape) {
-        let find = |values: &[(String, i128)], name: &str| values.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
+        let find =
+            |values: &[(String, i128)], name: &str| values.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
         for (member, before) in &old.values {
             match find(&new.values, member) {
                 None => self.say(name, member, ChangeKind::Missing, before.to_string(), String::new()),

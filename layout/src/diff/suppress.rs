@@ -88,17 +88,26 @@ mod tests {
 
     #[test]
     fn stars_match_anything() {
-        for (pattern, text, matches) in
-            [("a", "a", true), ("a", "ab", false), ("a*", "ab", true), ("*b", "ab", true), ("a*c*e", "abcde", true), ("a*a", "a", false)]
-        {
+        for (pattern, text, matches) in [
+            ("a", "a", true),
+            ("a", "ab", false),
+            ("a*", "ab", true),
+            ("*b", "ab", true),
+            ("a*c*e", "abcde", true),
+            ("a*a", "a", false),
+        ] {
             assert_eq!(glob(pattern, text), matches, "{pattern} {text}");
         }
     }
 
     #[test]
     fn rules_take_out_what_they_name() {
-        let change = |field: &str, kind| {
-            Change { structure: "s".into(), field: field.into(), kind, old: String::new(), new: String::new() }
+        let change = |field: &str, kind| Change {
+            structure: "s".into(),
+            field: field.into(),
+            kind,
+            old: String::new(),
+            new: String::new(),
         };
         let mut changes = Changes {
             changes: vec![change("a", ChangeKind::Moved), change("a", ChangeKind::Resized), change("b", ChangeKind::Moved)],

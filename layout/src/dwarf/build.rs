@@ -46,7 +46,17 @@ impl<'w, 'a> Builder<'w, 'a> {
     pub(crate) fn new(world: &'w World<'a>, types: &'w mut Database) -> Self {
         let bytes: usize = world.books.iter().map(|book| book.info.len() + book.types.len()).sum();
         let fuel = (bytes as u64).saturating_mul(8).saturating_add(1 << 16);
-        Self { world, types, memo: Default::default(), scopes: QuickMap::default(), texts: QuickMap::default(), context: None, depth: 0, fuel, places: Vec::new() }
+        Self {
+            world,
+            types,
+            memo: Default::default(),
+            scopes: QuickMap::default(),
+            texts: QuickMap::default(),
+            context: None,
+            depth: 0,
+            fuel,
+            places: Vec::new(),
+        }
     }
 
     /// Forgets what is rarely asked for again.

@@ -69,8 +69,7 @@ impl<'s> Matcher<'s> {
             let finder = memmem::Finder::new(pattern);
             for (section, in_types) in [(book.info, false), (book.types, true)] {
                 let of_section = own.iter().filter(|unit| world.units[**unit as usize].in_types == in_types);
-                let mut starts: Vec<(usize, u32)> =
-                    of_section.map(|unit| (world.units[*unit as usize].start, *unit)).collect();
+                let mut starts: Vec<(usize, u32)> = of_section.map(|unit| (world.units[*unit as usize].start, *unit)).collect();
                 // The section may be a part that starts further on.
                 let base = starts.first().map_or(0, |(start, _)| *start);
                 starts.iter_mut().for_each(|(start, _)| *start -= base);

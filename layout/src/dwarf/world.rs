@@ -82,7 +82,14 @@ pub(crate) struct World<'a> {
 impl<'a> World<'a> {
     pub(crate) fn new(big_endian: bool) -> Self {
         let endian = if big_endian { RunTimeEndian::Big } else { RunTimeEndian::Little };
-        Self { endian, books: Vec::new(), units: Vec::new(), escaped: Cell::new(false), signatures: HashMap::new(), contexts: RefCell::default() }
+        Self {
+            endian,
+            books: Vec::new(),
+            units: Vec::new(),
+            escaped: Cell::new(false),
+            signatures: HashMap::new(),
+            contexts: RefCell::default(),
+        }
     }
 
     fn slice(&self, bytes: &'a [u8]) -> Slice<'a> {

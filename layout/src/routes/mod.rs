@@ -63,11 +63,8 @@ pub fn check_file(table: &Table, path: &Path, options: Options) -> Result<Report
     }
     let absent = table.structs.len().saturating_sub(outcome.compared.structs);
     add(&mut report, outcome);
-    report.file = Some(CheckedFile {
-        path: path.display().to_string(),
-        build_id: read.build_id,
-        documented: read.documented_build,
-    });
+    report.file =
+        Some(CheckedFile { path: path.display().to_string(), build_id: read.build_id, documented: read.documented_build });
     report.left_out = format!("documented, not in this file: {absent} structs");
     Ok(report)
 }
