@@ -3,13 +3,15 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::error::Unreadable;
 use crate::header::header;
 use crate::report::Report;
 use crate::routes::{check_file, check_implementation};
+use crate::source::SourceArguments;
 use crate::table::Table;
+use crate::types::Options;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -17,7 +19,11 @@ Examples:
   cargo layout check --json             the same as one JSON object
   cargo layout check ./libnrt.so        the debug information (and byte tables) of a file
   cargo layout check --table my.csv     against another documented table
+  cargo layout show ./libnrt.so dmem_t  one type with offsets, holes and cache lines
+  cargo layout diff old.so new.so       what changed, and whether it is compatible
   cargo layout header > layout.h        the documented structs as a C header
+  cargo layout completions bash         completions for a shell
+  cargo layout man DIR                  manual pages into a directory
 
 Exit codes:
   0  everything agrees
@@ -46,6 +52,8 @@ enum Task {
         /// Documented table to use instead of the built-in layout.csv.
         #[arg(long, value_name = "FILE")]
         table: Option<PathBuf>,
+        #[command(flatten)]
+        source: SourceArguments,
     },
     /// Draw layouts, or the context tree, as SVG.
     #[command(after_help = crate::draw::EXAMPLES)]
@@ -56,7 +64,18 @@ enum Task {
     /// Say why a documented number is what it is: confidence, source, witnesses, errata.
     #[command(after_help = crate::explain::EXAMPLES)]
     Explain(crate::explain::Request),
+    Diff(crate::diff::Diff),
     Show(crate::show::Show),
+    /// Print completions for a shell.
+    Completions {
+        /// Shell.
+        shell: clap_complete::Shell,
+    },
+    /// Write manual pages into a directory.
+    Man {
+        /// Directory; made if it is not there.
+        directory: PathBuf,
+    },
     /// Print the implemented structs as a C header made of the documented table.
     Header {
         /// Documented table to use instead of the built-in layout.csv.
@@ -88,16 +107,21 @@ pub fn run() -> ExitCode {
 
 fn execute(task: Task) -> Result<ExitCode, Unreadable> {
     match task {
-        Task::Check { elf, json, table } => {
+        Task::Check { elf, json, table, source } => {
             let table = read_table(table)?;
-            let report = elf.map_or_else(|| check_implementation(&table), |elf| check_file(&table, &elf))?;
+            let mut options = Options::all();
+            source.apply(&mut options);
+            let report = elf.map_or_else(|| check_implementation(&table), |elf| check_file(&table, &elf, options))?;
             print(&report, json)?;
             Ok(ExitCode::from(u8::from(!report.is_clean())))
         }
         Task::Draw(request) => finish(crate::draw::run(&request)?),
         Task::Emit(request) => finish(crate::emit::run(&request)?),
         Task::Explain(request) => finish(crate::explain::run(&request)?),
+        Task::Diff(diff) => diff.run(),
         Task::Show(show) => show.run(),
+        Task::Completions { shell } => crate::manual::completions(shell, &mut Arguments::command()),
+        Task::Man { directory } => crate::manual::pages(&directory, Arguments::command()),
         Task::Header { table } => {
             let table = read_table(table)?;
             let names = crate::routes::reflection::names();

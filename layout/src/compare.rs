@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::found::{Found, FoundEnum, FoundStruct};
+use crate::kind::FieldKind;
 use crate::report::{Compared, Mismatch, Route};
 use crate::table::{DocEnum, DocStruct, Table};
 
@@ -107,6 +108,11 @@ impl Comparison<'_> {
                 && expected != size
             {
                 self.say(name, &field.path, "size", json!(expected), json!(size));
+            }
+            if let (Scope::Foreign, Some(expected), Some(kind)) = (self.scope, FieldKind::documented(field), place.kind)
+                && !expected.agrees(kind)
+            {
+                self.say(name, &field.path, "type", json!(field.ctype), json!(kind.word()));
             }
             if let Some(count) = place.count
                 && field.ctype != "opaque"

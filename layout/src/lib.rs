@@ -14,6 +14,9 @@
 //! 4. **witness**: constants seen in the original's instructions (strides, allocation sizes, displacements) must come out
 //!    of both books ([`routes::witness`], `tables/evidence.csv`).
 //!
+//! `show` prints what debug information says about any type, `diff` what changed between two files; both stand on
+//! [`types`], the model that [`dwarf`] reads.
+//!
 //! `cargo layout check` runs all four and exits with 0 if everything agrees; see `cargo layout --help`.
 //!
 //! | file in `tables/` | holds |
@@ -29,6 +32,7 @@
 
 pub mod cli;
 pub mod compare;
+pub mod diff;
 pub mod draw;
 pub mod dwarf;
 pub mod emit;
@@ -38,8 +42,10 @@ pub mod expression;
 pub mod found;
 pub mod gdb;
 pub mod header;
+pub mod hostile;
 mod keep;
 pub mod kind;
+pub mod manual;
 pub mod output;
 pub mod report;
 pub mod routes;

@@ -116,7 +116,7 @@ fn a_table_of_our_own_artifact_holds_for_it() {
     let path = table.to_str().expect("UTF-8");
     let checked = layout(&["check", own, "--table", path]);
     assert_eq!(code(&checked), 0, "{}", text(&checked.stdout));
-    let rows = emitted.lines().filter(|line| line.starts_with("dmem_t,192,64,hint,136,8,ptr,1,char")).count();
+    let rows = emitted.lines().filter(|line| line.starts_with("dmem_t,192,64,hint,136,8,ptr,1,i8")).count();
     assert_eq!(rows, 1, "{emitted}");
     let shifted = emitted.replace("dmem_t,192,64,hint,136,", "dmem_t,192,64,hint,144,");
     let table = write(directory.path(), "shifted.csv", shifted.as_bytes());

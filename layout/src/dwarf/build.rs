@@ -1,13 +1,14 @@
 //! Makes types of entries.
 
-use std::collections::HashMap;
+use std::rc::Rc;
 
 use gimli::AttributeValue;
 
-use super::die::{Die, children, read_at};
+use super::die::{Children, Die, read_at};
 use super::members;
 use super::world::{At, Context, Value, World};
-use crate::types::{Database, Encoding, Enumeration, Enumerator, Keyword, Kind, Pointer, Qualifier, Type, TypeId};
+use crate::types::hash::QuickMap;
+use crate::types::{Database, Encoding, Enumeration, Enumerator, Keyword, Kind, Pointer, Qualifier, Text, Type, TypeId};
 
 /// Types nested deeper than this are damage.
 const DEEPEST: u32 = 256;
@@ -20,8 +21,11 @@ pub(crate) struct Builder<'w, 'a> {
     pub(crate) world: &'w World<'a>,
     pub(crate) types: &'w mut Database,
     /// Types by entry: first by value, then by name behind a pointer.
-    memo: [HashMap<At, Option<TypeId>>; 2],
-    scopes: HashMap<u32, HashMap<usize, String>>,
+    memo: [QuickMap<At, Option<TypeId>>; 2],
+    scopes: QuickMap<At, Text>,
+    /// Names by where they stand: most stand in a section of strings and are met often.
+    texts: QuickMap<usize, Text>,
+    context: Option<(u32, Rc<Context>)>,
     depth: u32,
     /// Entries that may still be read: keeps damaged references from reading the same ones over and over.
     pub(crate) fuel: u64,
@@ -42,7 +46,17 @@ impl<'w, 'a> Builder<'w, 'a> {
     pub(crate) fn new(world: &'w World<'a>, types: &'w mut Database) -> Self {
         let bytes: usize = world.books.iter().map(|book| book.info.len() + book.types.len()).sum();
         let fuel = (bytes as u64).saturating_mul(8).saturating_add(1 << 16);
-        Self { world, types, memo: Default::default(), scopes: HashMap::new(), depth: 0, fuel, places: Vec::new() }
+        Self {
+            world,
+            types,
+            memo: Default::default(),
+            scopes: QuickMap::default(),
+            texts: QuickMap::default(),
+            context: None,
+            depth: 0,
+            fuel,
+            places: Vec::new(),
+        }
     }
 
     /// Forgets what is rarely asked for again.
@@ -52,14 +66,14 @@ impl<'w, 'a> Builder<'w, 'a> {
                 memo.clear();
             }
         }
-        if self.scopes.len() > 256 {
+        if self.scopes.len() > KEPT {
             self.scopes.clear();
         }
     }
 
     /// Gives the scope of an entry that a scan has seen.
-    pub(crate) fn set_scope(&mut self, at: At, scope: String) {
-        self.scopes.entry(at.unit).or_default().insert(at.offset, scope);
+    pub(crate) fn set_scope(&mut self, at: At, scope: &Text) {
+        self.scopes.insert(at, Text::clone(scope));
     }
 
     /// The type that an attribute refers to; none = `void` or damaged.
@@ -98,12 +112,39 @@ impl<'w, 'a> Builder<'w, 'a> {
         self.world.string(unit, context, &value?)
     }
 
+    /// The shared copy of a name.
+    pub(crate) fn shared(&mut self, unit: u32, context: &Context, value: Option<Value<'a>>) -> Option<Text> {
+        let bytes = self.text(unit, context, value).filter(|bytes| !bytes.is_empty())?;
+        let key = bytes.as_ptr() as usize;
+        if let Some(known) = self.texts.get(&key) {
+            return Some(Text::clone(known));
+        }
+        let text = self.types.text(&String::from_utf8_lossy(bytes));
+        self.texts.insert(key, Text::clone(&text));
+        Some(text)
+    }
+
+    /// What reading a unit needs; most entries are of the unit that the one before was of.
+    fn open(&mut self, unit: u32) -> gimli::Result<Rc<Context>> {
+        match &self.context {
+            Some((known, context)) if *known == unit => Ok(Rc::clone(context)),
+            _ => {
+                let context = self.world.context(unit)?;
+                self.context = Some((unit, Rc::clone(&context)));
+                Ok(context)
+            }
+        }
+    }
+
     fn fresh(&mut self, at: At, depth: Depth) -> gimli::Result<Option<TypeId>> {
         if !self.burn() {
             return Ok(None);
         }
-        let context = self.world.context(at.unit)?;
-        let Some(die) = read_at(self.world, &context, at)? else { return Ok(None) };
+        let context = self.open(at.unit)?;
+        let mut die = Die::default();
+        if !read_at(self.world, &context, at, &mut die)? {
+            return Ok(None);
+        }
         let (tag, unit) = (die.tag(), at.unit);
         let (kind, size) = match tag {
             gimli::DW_TAG_base_type => {
@@ -145,9 +186,8 @@ impl<'w, 'a> Builder<'w, 'a> {
         Ok(Some(id))
     }
 
-    fn name(&mut self, at: At, context: &Context, die: &Die<'a>) -> Option<crate::types::Text> {
-        let text = self.text(at.unit, context, die.name)?;
-        Some(self.types.text(&String::from_utf8_lossy(text))).filter(|name| !name.is_empty())
+    fn name(&mut self, at: At, context: &Context, die: &Die<'a>) -> Option<Text> {
+        self.shared(at.unit, context, die.name)
     }
 
     fn pointer(&mut self, unit: u32, die: &Die<'a>, flavour: Pointer) -> gimli::Result<Kind> {
@@ -161,40 +201,32 @@ impl<'w, 'a> Builder<'w, 'a> {
     fn array(&mut self, at: At, context: &Context, die: &Die<'a>, depth: Depth) -> gimli::Result<Kind> {
         let element = self.refer(at.unit, die.ty, depth)?;
         let mut bounds = Vec::new();
-        let fuel = &mut self.fuel;
-        children(self.world, context, at, |child| {
-            *fuel = fuel.saturating_sub(1);
+        let (mut child, mut children) = (Die::default(), Children::of(self.world, context, at)?);
+        while children.next(&mut child, &mut self.fuel)? {
             if child.tag() == gimli::DW_TAG_subrange_type || child.tag() == gimli::DW_TAG_enumeration_type {
                 bounds.push(bound(&child));
             }
-            *fuel > 0
-        })?;
+        }
         Ok(Kind::Array { element, bounds: bounds.into() })
     }
 
     fn function(&mut self, at: At, context: &Context, die: &Die<'a>) -> gimli::Result<Kind> {
         let result = self.refer(at.unit, die.ty, Depth::Name)?;
-        let (mut wanted, mut variadic) = (Vec::new(), false);
-        let fuel = &mut self.fuel;
-        children(self.world, context, at, |child| {
-            *fuel = fuel.saturating_sub(1);
+        let (mut parameters, mut variadic) = (Vec::new(), false);
+        let (mut child, mut children) = (Die::default(), Children::of(self.world, context, at)?);
+        while children.next(&mut child, &mut self.fuel)? {
             match child.tag() {
-                gimli::DW_TAG_formal_parameter => wanted.push(child.ty),
+                gimli::DW_TAG_formal_parameter => parameters.push(self.refer(at.unit, child.ty, Depth::Name)?),
                 gimli::DW_TAG_unspecified_parameters => variadic = true,
                 _ => {}
             }
-            *fuel > 0
-        })?;
-        let mut parameters = Vec::with_capacity(wanted.len());
-        for ty in wanted {
-            parameters.push(self.refer(at.unit, ty, Depth::Name)?);
         }
         Ok(Kind::Function { result, parameters: parameters.into(), variadic })
     }
 
     fn named(&mut self, at: At, context: &Context, die: &Die<'a>, depth: Depth) -> gimli::Result<Option<TypeId>> {
         let mut name = self.name(at, context, die);
-        let mut scope = self.scopes.get(&at.unit).and_then(|known| known.get(&at.offset)).cloned();
+        let mut scope = self.scopes.get(&at).cloned();
         // A definition may complete a declaration made elsewhere, and a declaration stand for a type unit.
         if let Some(other) = die.other.and_then(|other| self.world.target(at.unit, &other))
             && other != at
@@ -203,12 +235,12 @@ impl<'w, 'a> Builder<'w, 'a> {
                 return self.build(other, depth);
             }
             let context = self.world.context(other.unit)?;
-            if let (None, Some(die)) = (&name, read_at(self.world, &context, other)?) {
-                name = self.name(other, &context, &die);
-                scope = scope.or_else(|| self.scopes.get(&other.unit).and_then(|known| known.get(&other.offset)).cloned());
+            let mut declared = Die::default();
+            if name.is_none() && read_at(self.world, &context, other, &mut declared)? {
+                name = self.name(other, &context, &declared);
+                scope = scope.or_else(|| self.scopes.get(&other).cloned());
             }
         }
-        let scope = scope.map(|scope| self.types.text(&scope));
         let keyword = match die.tag() {
             gimli::DW_TAG_structure_type => Keyword::Struct,
             gimli::DW_TAG_class_type => Keyword::Class,
@@ -241,19 +273,14 @@ impl<'w, 'a> Builder<'w, 'a> {
             _ => true,
         };
         let signed = underlying.is_none_or(|id| signed(self.types, id));
-        let mut found = Vec::new();
-        let fuel = &mut self.fuel;
-        children(self.world, context, at, |child| {
-            *fuel = fuel.saturating_sub(1);
-            if child.tag() == gimli::DW_TAG_enumerator {
-                found.push((child.name, child.value.and_then(|value| integer(&value, signed))));
-            }
-            *fuel > 0
-        })?;
-        let mut members = Vec::with_capacity(found.len());
-        for (name, value) in found {
-            if let (Some(name), Some(value)) = (self.text(at.unit, context, name), value) {
-                members.push(Enumerator { name: self.types.text(&String::from_utf8_lossy(name)), value });
+        let mut members = Vec::new();
+        let (mut child, mut children) = (Die::default(), Children::of(self.world, context, at)?);
+        while children.next(&mut child, &mut self.fuel)? {
+            let value = child.value.filter(|_| child.tag() == gimli::DW_TAG_enumerator);
+            if let Some(value) = value.and_then(|value| integer(&value, signed))
+                && let Some(name) = self.shared(at.unit, context, child.name)
+            {
+                members.push(Enumerator { name, value });
             }
         }
         Ok(Kind::Enum(Enumeration { members: members.into(), underlying }))
@@ -265,13 +292,18 @@ fn bound(die: &Die<'_>) -> Option<u64> {
     if let Some(count) = die.count {
         return count.udata_value();
     }
-    let last = die.upper?.sdata_value().map(i128::from).or_else(|| Some(die.upper?.udata_value()?.into()))?;
-    let first = die.lower.and_then(|lower| lower.sdata_value()).unwrap_or(0);
+    // Fixed-size forms carry no sign here: 255 in one byte is 256 elements.
+    let number = |value: Value<'_>| match value {
+        AttributeValue::Sdata(value) => Some(i128::from(value)),
+        other => other.udata_value().map(i128::from),
+    };
+    let last = number(die.upper?)?;
+    let first = die.lower.and_then(number).unwrap_or(0);
     // A flexible array may have the bound -1, in any width.
     if matches!(last, 0xffff_ffff | 0xffff_ffff_ffff_ffff) && first == 0 {
         return Some(0);
     }
-    u64::try_from(last - i128::from(first) + 1).ok().or(Some(0))
+    u64::try_from(last - first + 1).ok().or(Some(0))
 }
 
 fn integer(value: &Value<'_>, signed: bool) -> Option<i128> {

@@ -18,7 +18,7 @@ pub(crate) struct Die<'a> {
     /// Bits from the start of the struct (DWARF 4 and later).
     pub(crate) data_bit_offset: Option<u64>,
     /// Bits from the most significant end of the storage unit (DWARF 3).
-    pub(crate) bit_offset: Option<u64>,
+    pub(crate) bit_offset: Option<i64>,
     pub(crate) location: Option<Value<'a>>,
     pub(crate) declaration: bool,
     pub(crate) external: bool,
@@ -36,24 +36,30 @@ pub(crate) struct Die<'a> {
 }
 
 impl<'a> Die<'a> {
-    /// Reads the attributes of an entry whose abbreviation was read.
+    /// Reads the attributes of an entry whose abbreviation was read. The same `Die` is used again and again: it is large.
     pub(crate) fn read(
+        &mut self,
         entries: &mut EntriesRaw<'_, Slice<'a>>,
         abbreviation: &gimli::Abbreviation,
         offset: usize,
-    ) -> gimli::Result<Self> {
-        let mut die = Self { offset, tag: abbreviation.tag().0, ..Self::default() };
+    ) -> gimli::Result<()> {
+        let die = self;
+        die.clear();
+        (die.offset, die.tag) = (offset, abbreviation.tag().0);
         for spec in abbreviation.attributes() {
-            let attribute = entries.read_attribute(*spec)?;
-            let raw = attribute.raw_value();
-            match attribute.name() {
+            if !is_wanted(spec.name()) {
+                entries.skip_attributes(std::slice::from_ref(spec))?;
+                continue;
+            }
+            let raw = entries.read_attribute_inline(*spec)?.raw_value();
+            match spec.name() {
                 gimli::DW_AT_name => die.name = Some(raw),
                 gimli::DW_AT_type => die.ty = Some(raw),
                 gimli::DW_AT_specification | gimli::DW_AT_signature | gimli::DW_AT_abstract_origin => die.other = Some(raw),
                 gimli::DW_AT_byte_size => die.byte_size = raw.udata_value(),
                 gimli::DW_AT_bit_size => die.bit_size = raw.udata_value(),
                 gimli::DW_AT_data_bit_offset => die.data_bit_offset = raw.udata_value(),
-                gimli::DW_AT_bit_offset => die.bit_offset = raw.udata_value(),
+                gimli::DW_AT_bit_offset => die.bit_offset = signed(&raw),
                 gimli::DW_AT_data_member_location => die.location = Some(raw),
                 gimli::DW_AT_declaration => die.declaration = flag(&raw),
                 gimli::DW_AT_external => die.external = flag(&raw),
@@ -70,7 +76,15 @@ impl<'a> Die<'a> {
                 _ => {}
             }
         }
-        Ok(die)
+        Ok(())
+    }
+
+    const fn clear(&mut self) {
+        (self.name, self.ty, self.other, self.location) = (None, None, None, None);
+        (self.count, self.upper, self.lower, self.value, self.discriminant) = (None, None, None, None, None);
+        (self.byte_size, self.bit_size, self.data_bit_offset, self.bit_offset, self.align) = (None, None, None, None, None);
+        (self.declaration, self.external, self.artificial) = (false, false, false);
+        (self.encoding, self.file, self.line) = (0, 0, 0);
     }
 
     pub(crate) const fn tag(&self) -> DwTag {
@@ -85,6 +99,14 @@ impl<'a> Die<'a> {
             Some(AttributeValue::Block(bytes)) => constant(world, unit, Expression(bytes)),
             Some(value) => value.udata_value(),
         }
+    }
+}
+
+/// A number that may be negative although most forms of it are not.
+fn signed(value: &Value<'_>) -> Option<i64> {
+    match value {
+        AttributeValue::Sdata(value) => Some(*value),
+        other => i64::try_from(other.udata_value()?).ok(),
     }
 }
 
@@ -109,44 +131,58 @@ fn constant<'a>(world: &World<'a>, unit: u32, expression: Expression<Slice<'a>>)
     }
 }
 
-/// Reads one entry.
-pub(crate) fn read_at<'a>(world: &World<'a>, context: &Context, at: At) -> gimli::Result<Option<Die<'a>>> {
-    if !world.holds(at) {
-        return Ok(None);
-    }
-    let header = &world.units[at.unit as usize].header;
-    let mut entries = header.entries_raw(&context.abbreviations, Some(UnitOffset(at.offset)))?;
-    let Some(abbreviation) = entries.read_abbreviation()? else { return Ok(None) };
-    Die::read(&mut entries, abbreviation, at.offset).map(Some)
+/// Attributes that an entry of a type often has and that say nothing about its layout.
+const fn is_wanted(name: gimli::DwAt) -> bool {
+    !matches!(name, gimli::DW_AT_decl_column | gimli::DW_AT_sibling | gimli::DW_AT_accessibility | gimli::DW_AT_prototyped)
 }
 
-/// Reads the children of an entry, calls `each` for those; entries below them are passed over. `each` says whether to
-/// go on.
-pub(crate) fn children<'a>(
-    world: &World<'a>,
-    context: &Context,
-    at: At,
-    mut each: impl FnMut(Die<'a>) -> bool,
-) -> gimli::Result<()> {
+/// Reads one entry into `die`; false = there is none.
+pub(crate) fn read_at<'a>(world: &World<'a>, context: &Context, at: At, die: &mut Die<'a>) -> gimli::Result<bool> {
+    if !world.holds(at) {
+        return Ok(false);
+    }
     let header = &world.units[at.unit as usize].header;
     let mut entries = header.entries_raw(&context.abbreviations, Some(UnitOffset(at.offset)))?;
-    let Some(abbreviation) = entries.read_abbreviation()? else { return Ok(()) };
-    entries.skip_attributes(abbreviation.attributes())?;
-    if !abbreviation.has_children() {
-        return Ok(());
-    }
-    while !entries.is_empty() {
-        let (depth, offset) = (entries.next_depth(), entries.next_offset().0);
-        match entries.read_abbreviation()? {
-            None if entries.next_depth() <= 0 => break,
-            None => {}
-            Some(abbreviation) if depth == 1 => {
-                if !each(Die::read(&mut entries, abbreviation, offset)?) {
-                    break;
-                }
-            }
-            Some(abbreviation) => entries.skip_attributes(abbreviation.attributes())?,
+    let Some(abbreviation) = entries.read_abbreviation()? else { return Ok(false) };
+    die.read(&mut entries, abbreviation, at.offset)?;
+    Ok(true)
+}
+
+/// Children of an entry; entries below them are passed over.
+pub(crate) struct Children<'c, 'a> {
+    entries: EntriesRaw<'c, Slice<'a>>,
+    done: bool,
+}
+
+impl<'c, 'a> Children<'c, 'a> {
+    pub(crate) fn of(world: &World<'a>, context: &'c Context, at: At) -> gimli::Result<Self> {
+        let header = &world.units[at.unit as usize].header;
+        let mut entries = header.entries_raw(&context.abbreviations, Some(UnitOffset(at.offset)))?;
+        let mut done = true;
+        if let Some(abbreviation) = entries.read_abbreviation()? {
+            entries.skip_attributes(abbreviation.attributes())?;
+            done = !abbreviation.has_children();
         }
+        Ok(Self { entries, done })
     }
-    Ok(())
+
+    /// Reads the next child into `die`; false = there are no more, or no fuel to read them.
+    pub(crate) fn next(&mut self, die: &mut Die<'a>, fuel: &mut u64) -> gimli::Result<bool> {
+        while !self.done && !self.entries.is_empty() {
+            *fuel = fuel.saturating_sub(1);
+            let (depth, offset) = (self.entries.next_depth(), self.entries.next_offset().0);
+            match self.entries.read_abbreviation()? {
+                _ if *fuel == 0 => break,
+                None if self.entries.next_depth() <= 0 => break,
+                None => {}
+                Some(abbreviation) if depth == 1 => {
+                    die.read(&mut self.entries, abbreviation, offset)?;
+                    return Ok(true);
+                }
+                Some(abbreviation) => self.entries.skip_attributes(abbreviation.attributes())?,
+            }
+        }
+        self.done = true;
+        Ok(false)
+    }
 }

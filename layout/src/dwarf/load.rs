@@ -10,9 +10,13 @@ use super::lines::Files;
 use super::locate::{alternate, debug_file, hex, package, split};
 use super::scan::{self, Matcher};
 use super::sections::Sections;
+use super::windows::Windows;
 use super::world::{Skeleton, World, damaged};
 use crate::error::Unreadable;
 use crate::types::{Database, Keyword, Kind, Options, Place, Selection, Source};
+
+/// Sections smaller than this are not worth a thread.
+const SMALL: u64 = 1 << 23;
 
 /// Rounds of following pointers; each adds the types that the round before pointed to.
 const ROUNDS: usize = 64;
@@ -37,19 +41,30 @@ impl Database {
 
     fn read_span(span: &Span, path: &Path, options: &Options) -> Result<Self, Unreadable> {
         let mut types = Self::default();
-        types.pointer_size = 8;
-        types.add(span, path, options, &options.selection)?;
+        types.read_into(span, path, options)?;
+        if types.entangled {
+            types = Self::default();
+            types.entangled = true;
+            types.read_into(span, path, options)?;
+        }
+        Ok(types)
+    }
+
+    fn read_into(&mut self, span: &Span, path: &Path, options: &Options) -> Result<(), Unreadable> {
+        let whole = self.entangled;
+        self.pointer_size = 8;
+        self.add(span, path, options, &options.selection)?;
         let mut asked: BTreeSet<String> = BTreeSet::new();
         for _ in 0..ROUNDS {
-            let missing = if options.follow_pointers { types.missing(&asked) } else { BTreeSet::new() };
-            if missing.is_empty() {
+            let missing = if options.follow_pointers { self.missing(&asked) } else { BTreeSet::new() };
+            if missing.is_empty() || self.entangled != whole {
                 break;
             }
             asked.extend(missing.iter().cloned());
-            types.sources.clear();
-            types.add(span, path, options, &Selection::Names(missing))?;
+            self.sources.clear();
+            self.add(span, path, options, &Selection::Names(missing))?;
         }
-        Ok(types)
+        Ok(())
     }
 
     /// Names that are only declared and were not asked for yet.
@@ -95,45 +110,76 @@ impl Database {
         let debug_path = debug_path.map(|path| path.display().to_string());
         let home = debug_path.as_ref().map_or(path, |path| path.as_ref());
         let other = alternate(&sections.elf, home, options).transpose()?;
-        let mut world = World::new(sections.elf.big_endian);
-        let shared = other.as_ref().map(|other| world.add(other, None)).transpose()?;
-        world.add(&sections, shared)?;
         self.sources.push(Source { path: place, build_id, debug_path: debug_path.clone() });
-        let done = self.scan(&world, options, selection, shared)?;
-        if done || sections.is_split() {
-            return Ok(true);
+        let mut skeletons = Vec::new();
+        let mut matcher = Matcher::new(selection);
+        if let (Some(section), None, false) = (sections.in_parts(), &other, self.entangled) {
+            let mut windows = Windows::new(&sections.elf, section);
+            let parallel = section.size > SMALL && !options.first_only;
+            let done = if parallel {
+                self.in_parallel(&sections, windows, options, selection, &mut skeletons)?
+            } else {
+                let mut done = false;
+                while !done && !self.entangled {
+                    let Some(window) = windows.next()? else { break };
+                    done = self.window(&sections, &window, options, &mut matcher, &mut skeletons)?;
+                }
+                done
+            };
+            if done || self.entangled {
+                return Ok(true);
+            }
+        } else {
+            let mut world = World::new(sections.elf.big_endian);
+            let shared = other.as_ref().map(|other| world.add(other, None)).transpose()?;
+            world.add(&sections, shared)?;
+            if self.scan(&world, options, &mut matcher)? {
+                return Ok(true);
+            }
+            world.skeletons(&mut skeletons);
         }
-        self.add_split(&world, path, home, options, selection)?;
+        if !skeletons.is_empty() && !sections.is_split() {
+            self.add_split(&skeletons, path, home, options, selection)?;
+        }
         Ok(true)
+    }
+
+    /// Reads the units of one part; tells whether nothing more is asked for.
+    pub(super) fn window(
+        &mut self,
+        sections: &Sections,
+        (bytes, start): &(Vec<u8>, usize),
+        options: &Options,
+        matcher: &mut Matcher<'_>,
+        skeletons: &mut Vec<Skeleton>,
+    ) -> Result<bool, Unreadable> {
+        let mut world = World::new(sections.elf.big_endian);
+        world.add_window(sections, bytes, *start)?;
+        let done = self.scan(&world, options, matcher)?;
+        self.entangled |= world.escaped.get();
+        world.skeletons(skeletons);
+        Ok(done)
     }
 
     /// Reads the split units that the skeletons of a file name.
     fn add_split(
         &mut self,
-        world: &World<'_>,
+        skeletons: &[Skeleton],
         path: &Path,
         home: &Path,
         options: &Options,
         selection: &Selection,
     ) -> Result<(), Unreadable> {
-        let mut skeletons: Vec<Skeleton> = Vec::new();
-        for unit in 0..u32::try_from(world.units.len()).unwrap_or(u32::MAX) {
-            let root_only = world.units[unit as usize].header.length_including_self() < 4096;
-            if root_only && let Ok(context) = world.context(unit) {
-                skeletons.extend(context.skeleton.clone());
-            }
-        }
-        if skeletons.is_empty() {
-            return Ok(());
-        }
+        let mut matcher = Matcher::new(selection);
         if let Some(package) = package(path).or_else(|| package(home)) {
             let mut world = World::new(package.elf.big_endian);
             world.add(&package, None)?;
-            self.scan(&world, options, selection, None)?;
+            self.scan(&world, options, &mut matcher)?;
             return Ok(());
         }
         for skeleton in skeletons {
-            let Some(sections) = split(&skeleton, path) else {
+            let mut matcher = Matcher::new(selection);
+            let Some(sections) = split(skeleton, path) else {
                 self.left_out.push(format!("split unit {} is not there", skeleton.name));
                 continue;
             };
@@ -145,7 +191,7 @@ impl Database {
                 self.left_out.push(format!("split unit {} is of another build", skeleton.name));
                 continue;
             }
-            if self.scan(&world, options, selection, None)? {
+            if self.scan(&world, options, &mut matcher)? {
                 break;
             }
         }
@@ -153,32 +199,18 @@ impl Database {
     }
 
     /// Reads all units; tells whether nothing more is asked for.
-    fn scan(
-        &mut self,
-        world: &World<'_>,
-        options: &Options,
-        selection: &Selection,
-        shared: Option<usize>,
-    ) -> Result<bool, Unreadable> {
+    fn scan(&mut self, world: &World<'_>, options: &Options, matcher: &mut Matcher<'_>) -> Result<bool, Unreadable> {
         let mut builder = Builder::new(world, self);
-        let mut matcher = Matcher::new(selection);
         let mut files = Files::default();
         let mut complete = false;
-        for (number, book) in world.books.iter().enumerate() {
+        for book in &world.books {
             let sections: &Sections = book.sections;
-            let candidates = matcher.candidates(world, book);
-            // What is only in the shared file belongs to others too.
-            if Some(number) == shared && candidates.is_none() && !matches!(selection, Selection::All) {
-                builder.next_unit();
-            }
-            let all = 0..u32::try_from(world.units.len()).unwrap_or(u32::MAX);
-            let own = all.filter(|unit| world.units[*unit as usize].book == number);
-            let wanted: Vec<u32> = match candidates {
+            let wanted: Vec<u32> = match matcher.candidates(world, book) {
                 Some(candidates) => candidates.into_iter().collect(),
-                None => own.collect(),
+                None => book.every.clone().filter_map(|unit| u32::try_from(unit).ok()).collect(),
             };
             for unit in wanted {
-                scan::unit(&mut builder, &mut matcher, unit).map_err(|error| damaged(sections, error))?;
+                scan::unit(&mut builder, matcher, unit).map_err(|error| damaged(sections, error))?;
                 let places = std::mem::take(&mut builder.places);
                 for (id, unit, file, line) in places {
                     let name = files.name(world, unit, file).unwrap_or_default();
@@ -187,7 +219,7 @@ impl Database {
                 }
                 builder.next_unit();
                 if options.first_only
-                    && let Selection::Names(names) = selection
+                    && let Selection::Names(names) = matcher.selection()
                 {
                     let defined = |name: &String| {
                         let typedef = |id| matches!(builder.types[id].kind, Kind::Typedef(_) | Kind::Declared(Keyword::Typedef));

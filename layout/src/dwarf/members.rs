@@ -1,7 +1,7 @@
 //! Members of structs, classes and unions.
 
 use super::build::{Builder, Depth};
-use super::die::{Die, children};
+use super::die::{Children, Die};
 use super::world::{At, Context};
 use crate::types::{Aggregate, Bits, Keyword, Member, Role};
 
@@ -12,24 +12,18 @@ pub(crate) fn aggregate<'a>(
     context: &Context,
     keyword: Keyword,
 ) -> gimli::Result<Aggregate> {
-    let mut found = Vec::new();
-    let mut parts = Vec::new();
-    let fuel = &mut builder.fuel;
-    children(builder.world, context, at, |child| {
-        *fuel = fuel.saturating_sub(1);
-        match child.tag() {
-            gimli::DW_TAG_member if !child.external && !child.declaration => found.push((child, Role::Field)),
-            gimli::DW_TAG_inheritance => found.push((child, Role::Base)),
-            gimli::DW_TAG_variant_part => parts.push(child),
-            _ => {}
-        }
-        *fuel > 0
-    })?;
-    for part in parts {
-        variants(builder, At { unit: at.unit, offset: part.offset }, context, &part, &mut found)?;
-    }
-    let mut members = Vec::with_capacity(found.len());
-    for (die, role) in found {
+    let mut members = Vec::new();
+    let (mut die, mut children) = (Die::default(), Children::of(builder.world, context, at)?);
+    while children.next(&mut die, &mut builder.fuel)? {
+        let role = match die.tag() {
+            gimli::DW_TAG_member if !die.external && !die.declaration => Role::Field,
+            gimli::DW_TAG_inheritance => Role::Base,
+            gimli::DW_TAG_variant_part => {
+                variants(builder, At { unit: at.unit, offset: die.offset }, context, &die, &mut members)?;
+                continue;
+            }
+            _ => continue,
+        };
         members.push(member(builder, at.unit, context, &die, role)?);
     }
     Ok(Aggregate { keyword, members: members.into() })
@@ -41,39 +35,33 @@ fn variants<'a>(
     at: At,
     context: &Context,
     part: &Die<'a>,
-    found: &mut Vec<(Die<'a>, Role)>,
+    members: &mut Vec<Member>,
 ) -> gimli::Result<()> {
     let tag = part.discriminant.and_then(|value| builder.world.target(at.unit, &value));
-    let mut inside = Vec::new();
-    let fuel = &mut builder.fuel;
-    children(builder.world, context, at, |child| {
-        *fuel = fuel.saturating_sub(1);
-        match child.tag() {
-            gimli::DW_TAG_member if tag.is_some_and(|tag| tag.unit == at.unit && tag.offset == child.offset) => {
-                found.push((child, Role::Discriminant));
+    let (mut die, mut children) = (Die::default(), Children::of(builder.world, context, at)?);
+    while children.next(&mut die, &mut builder.fuel)? {
+        match die.tag() {
+            gimli::DW_TAG_member if tag.is_some_and(|tag| tag.unit == at.unit && tag.offset == die.offset) => {
+                members.push(member(builder, at.unit, context, &die, Role::Discriminant)?);
             }
-            gimli::DW_TAG_variant => inside.push(At { unit: at.unit, offset: child.offset }),
+            gimli::DW_TAG_variant => {
+                let variant = At { unit: at.unit, offset: die.offset };
+                let mut inside = Children::of(builder.world, context, variant)?;
+                while inside.next(&mut die, &mut builder.fuel)? {
+                    if die.tag() == gimli::DW_TAG_member {
+                        members.push(member(builder, at.unit, context, &die, Role::Variant)?);
+                    }
+                }
+            }
             _ => {}
         }
-        *fuel > 0
-    })?;
-    for variant in inside {
-        let fuel = &mut builder.fuel;
-        children(builder.world, context, variant, |child| {
-            *fuel = fuel.saturating_sub(1);
-            if child.tag() == gimli::DW_TAG_member {
-                found.push((child, Role::Variant));
-            }
-            *fuel > 0
-        })?;
     }
     Ok(())
 }
 
 fn member<'a>(builder: &mut Builder<'_, 'a>, unit: u32, context: &Context, die: &Die<'a>, role: Role) -> gimli::Result<Member> {
     let ty = builder.refer(unit, die.ty, Depth::Value)?;
-    let name = builder.text(unit, context, die.name).filter(|name| !name.is_empty());
-    let name = name.map(|name| builder.types.text(&String::from_utf8_lossy(name)));
+    let name = builder.shared(unit, context, die.name);
     let mut offset = die.offset_in_struct(builder.world, unit);
     let own = ty.and_then(|ty| builder.types.size(ty));
     let bits = die.bit_size.and_then(|width| bits(builder, die, offset?, own, width));
@@ -97,10 +85,10 @@ fn bits(builder: &Builder<'_, '_>, die: &Die<'_>, offset: u64, own: Option<u64>,
         let unit = die.byte_size.unwrap_or(storage).checked_mul(8)?;
         let start = offset.checked_mul(8)?;
         if builder.world.endian == gimli::RunTimeEndian::Big {
-            start.checked_add(from_top)?
+            start.checked_add_signed(from_top)?
         } else {
             // It may point before the storage unit, as a negative number.
-            let down = i128::from(unit) - i128::from(from_top.cast_signed()) - i128::from(width);
+            let down = i128::from(unit) - i128::from(from_top) - i128::from(width);
             u64::try_from(i128::from(start) + down).ok()?
         }
     } else {

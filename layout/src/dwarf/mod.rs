@@ -7,6 +7,8 @@
 //! | `locate` | the other files a file refers to: debug files, shared (dwz) ones, split units, packages |
 //! | `world` | all units, and how entries refer to each other across them |
 //! | `die`, `build`, `members` | one entry, and the type it makes |
+//! | `windows` | the section of units, a few units at a time |
+//! | `parallel` | those parts on two threads |
 //! | `scan` | finds the entries that are asked for |
 //! | `load` | all of it: [`Database::read`](crate::types::Database::read) |
 //! | `documented` | looks up documented paths in the types that were read |
@@ -20,9 +22,11 @@ mod lines;
 mod load;
 mod locate;
 mod members;
+mod parallel;
 mod scan;
 mod sections;
 mod symbols;
+mod windows;
 mod world;
 
 use std::collections::BTreeMap;

@@ -3,13 +3,14 @@
 //! To find few names, the sections are first searched as bytes: a unit that holds neither the name nor the offset of the
 //! name among the strings cannot name a type so, and is passed over unparsed.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 
 use gimli::{AttributeValue, DwTag};
 use memchr::memmem;
 
 use super::build::{Builder, Depth};
 use super::world::{At, Book, Context, Value, World};
+use crate::types::hash::QuickMap;
 use crate::types::{Selection, last_component};
 
 /// Names or string offsets beyond which searching for each as bytes does not pay.
@@ -19,7 +20,8 @@ const FEW: usize = 12;
 pub(crate) struct Matcher<'s> {
     selection: &'s Selection,
     last: Option<HashSet<Vec<u8>>>,
-    known: HashMap<(usize, usize), bool>,
+    known: QuickMap<(usize, usize), bool>,
+    patterns: QuickMap<usize, Option<Vec<Vec<u8>>>>,
 }
 
 impl<'s> Matcher<'s> {
@@ -28,37 +30,49 @@ impl<'s> Matcher<'s> {
             Selection::Names(names) => Some(names.iter().map(|name| last_component(name).as_bytes().to_vec()).collect()),
             _ => None,
         };
-        Self { selection, last, known: HashMap::new() }
+        Self { selection, last, known: QuickMap::default(), patterns: QuickMap::default() }
+    }
+
+    pub(crate) const fn selection(&self) -> &'s Selection {
+        self.selection
+    }
+
+    /// What a unit must hold one of to name an asked-for type; none = too many to search for.
+    fn patterns(&mut self, world: &World<'_>, book: &Book<'_>) -> Option<Vec<Vec<u8>>> {
+        let last = self.last.as_ref().filter(|last| last.len() <= FEW)?;
+        let big = world.endian == gimli::RunTimeEndian::Big;
+        let search = || {
+            let mut patterns: Vec<Vec<u8>> = Vec::new();
+            for name in last {
+                let mut ended = name.clone();
+                ended.push(0);
+                for offset in memmem::find_iter(book.strings, &ended) {
+                    if patterns.len() > FEW {
+                        return None;
+                    }
+                    let offset = u32::try_from(offset).ok()?;
+                    patterns.push(if big { offset.to_be_bytes().to_vec() } else { offset.to_le_bytes().to_vec() });
+                }
+                patterns.push(ended);
+            }
+            Some(patterns)
+        };
+        self.patterns.entry(book.strings.as_ptr() as usize).or_insert_with(search).clone()
     }
 
     /// Units that may name an asked-for type; none = all of them.
-    pub(crate) fn candidates(&self, world: &World<'_>, book: &Book<'_>) -> Option<BTreeSet<u32>> {
-        let last = self.last.as_ref().filter(|last| last.len() <= FEW)?;
-        let mut patterns: Vec<Vec<u8>> = Vec::new();
+    pub(crate) fn candidates(&mut self, world: &World<'_>, book: &Book<'_>) -> Option<BTreeSet<u32>> {
+        let patterns = self.patterns(world, book)?;
         let mut units = BTreeSet::new();
-        for name in last {
-            let mut ended = name.clone();
-            ended.push(0);
-            let finder = memmem::Finder::new(&ended);
-            for offset in finder.find_iter(book.strings) {
-                if patterns.len() > FEW {
-                    return None;
-                }
-                let offset = u32::try_from(offset).ok()?;
-                let big = world.endian == gimli::RunTimeEndian::Big;
-                patterns.push(if big { offset.to_be_bytes().to_vec() } else { offset.to_le_bytes().to_vec() });
-            }
-            patterns.push(ended);
-        }
-        let own: Vec<u32> = (0..world.units.len() as u32).filter(|unit| std::ptr::eq(world.book(*unit), book)).collect();
+        let own: Vec<u32> = book.every.clone().filter_map(|unit| u32::try_from(unit).ok()).collect();
         for pattern in &patterns {
             let finder = memmem::Finder::new(pattern);
             for (section, in_types) in [(book.info, false), (book.types, true)] {
-                let starts: Vec<(usize, u32)> = own
-                    .iter()
-                    .filter(|unit| world.units[**unit as usize].in_types == in_types)
-                    .map(|unit| (world.units[*unit as usize].start, *unit))
-                    .collect();
+                let of_section = own.iter().filter(|unit| world.units[**unit as usize].in_types == in_types);
+                let mut starts: Vec<(usize, u32)> = of_section.map(|unit| (world.units[*unit as usize].start, *unit)).collect();
+                // The section may be a part that starts further on.
+                let base = starts.first().map_or(0, |(start, _)| *start);
+                starts.iter_mut().for_each(|(start, _)| *start -= base);
                 let mut from = 0;
                 while let Some(at) = section.get(from..).and_then(|rest| finder.find(rest)) {
                     let at = from + at;
@@ -71,32 +85,10 @@ impl<'s> Matcher<'s> {
                 }
             }
             if pattern.len() == 4 && !book.string_offsets.is_empty() {
-                self.indexed(world, &own, book, &finder, &mut units);
+                indexed(world, &own, book, &finder, &mut units);
             }
         }
         Some(units)
-    }
-
-    /// Units whose table of string offsets holds the offset.
-    fn indexed(&self, world: &World<'_>, own: &[u32], book: &Book<'_>, finder: &memmem::Finder<'_>, units: &mut BTreeSet<u32>) {
-        let hits: Vec<usize> = finder.find_iter(book.string_offsets).collect();
-        if hits.is_empty() {
-            return;
-        }
-        let mut bases = Vec::new();
-        for unit in own {
-            match world.context(*unit) {
-                Ok(context) => bases.push((context.string_base, *unit)),
-                Err(_) => drop(units.insert(*unit)),
-            }
-        }
-        bases.sort_unstable();
-        for hit in hits {
-            let next = bases.partition_point(|(base, _)| *base <= hit);
-            let Some(base) = next.checked_sub(1).and_then(|index| bases.get(index)).map(|(base, _)| *base) else { continue };
-            // Type units share the table of their unit.
-            units.extend(bases[..next].iter().rev().take_while(|(other, _)| *other == base).map(|(_, unit)| *unit));
-        }
     }
 
     fn admits<'a>(&mut self, world: &World<'a>, unit: u32, context: &Context, value: &Value<'a>) -> bool {
@@ -124,6 +116,28 @@ impl<'s> Matcher<'s> {
     }
 }
 
+/// Units whose table of string offsets holds the offset.
+fn indexed(world: &World<'_>, own: &[u32], book: &Book<'_>, finder: &memmem::Finder<'_>, units: &mut BTreeSet<u32>) {
+    let hits: Vec<usize> = finder.find_iter(book.string_offsets).collect();
+    if hits.is_empty() {
+        return;
+    }
+    let mut bases = Vec::new();
+    for unit in own {
+        match world.context(*unit) {
+            Ok(context) => bases.push((context.string_base, *unit)),
+            Err(_) => drop(units.insert(*unit)),
+        }
+    }
+    bases.sort_unstable();
+    for hit in hits {
+        let next = bases.partition_point(|(base, _)| *base <= hit);
+        let Some(base) = next.checked_sub(1).and_then(|index| bases.get(index)).map(|(base, _)| *base) else { continue };
+        // Type units share the table of their unit.
+        units.extend(bases[..next].iter().rev().take_while(|(other, _)| *other == base).map(|(_, unit)| *unit));
+    }
+}
+
 /// A scope being read: its depth, and its name.
 struct Scope<'a> {
     depth: isize,
@@ -137,20 +151,24 @@ pub(crate) fn unit(builder: &mut Builder<'_, '_>, matcher: &mut Matcher<'_>, num
     let context = world.context(number)?;
     let mut found = Vec::new();
     let mut scopes: Vec<Scope<'_>> = Vec::new();
-    let mut entries = world.units[number as usize].header.entries_raw(&context.abbreviations, None)?;
+    let header = &world.units[number as usize].header;
+    let mut entries = header.entries_raw(&context.abbreviations, None)?;
+    let mut above = 0;
     while !entries.is_empty() {
-        let (depth, offset) = (entries.next_depth(), entries.next_offset().0);
+        let (depth, offset) = (above + entries.next_depth(), entries.next_offset().0);
         let Some(abbreviation) = entries.read_abbreviation()? else { continue };
         while scopes.last().is_some_and(|scope| scope.depth >= depth) {
             scopes.pop();
         }
         let tag = abbreviation.tag();
-        let (is_type, is_scope) = (is_type(tag), is_scope(tag) && abbreviation.has_children());
+        // In C, no type is declared inside another.
+        let leaf = tag == gimli::DW_TAG_enumeration_type || (context.c_like && is_type(tag));
+        let (is_type, is_scope) = (is_type(tag), is_scope(tag) && abbreviation.has_children() && !leaf);
         if !is_type && !is_scope {
             entries.skip_attributes(abbreviation.attributes())?;
             continue;
         }
-        let (mut name, mut other, mut declaration) = (None, None, false);
+        let (mut name, mut other, mut declaration, mut sibling) = (None, None, false, None);
         for spec in abbreviation.attributes() {
             match spec.name() {
                 gimli::DW_AT_name => name = Some(entries.read_attribute(*spec)?.raw_value()),
@@ -158,8 +176,16 @@ pub(crate) fn unit(builder: &mut Builder<'_, '_>, matcher: &mut Matcher<'_>, num
                 gimli::DW_AT_declaration => {
                     declaration = matches!(entries.read_attribute(*spec)?.raw_value(), AttributeValue::Flag(true));
                 }
+                gimli::DW_AT_sibling if leaf => sibling = Some(entries.read_attribute(*spec)?.raw_value()),
                 _ => entries.skip_attributes(std::slice::from_ref(spec))?,
             }
+        }
+        if let Some(AttributeValue::UnitRef(next)) = sibling
+            && next.0 > entries.next_offset().0
+            && next.is_in_bounds(header)
+        {
+            entries = header.entries_raw(&context.abbreviations, Some(next))?;
+            above = depth;
         }
         if is_type && !declaration {
             let at = At { unit: number, offset };
@@ -174,7 +200,8 @@ pub(crate) fn unit(builder: &mut Builder<'_, '_>, matcher: &mut Matcher<'_>, num
         if is_type && declaration && !scopes.is_empty() && name.is_some() {
             // A definition elsewhere may take its scope from here.
             if let Some(scope) = join(&scopes) {
-                builder.set_scope(At { unit: number, offset }, scope);
+                let scope = builder.types.text(&scope);
+                builder.set_scope(At { unit: number, offset }, &scope);
             }
         }
         if is_scope {
@@ -185,7 +212,8 @@ pub(crate) fn unit(builder: &mut Builder<'_, '_>, matcher: &mut Matcher<'_>, num
     }
     for (at, scope) in &found {
         if let Some(scope) = scope {
-            builder.set_scope(*at, scope.clone());
+            let scope = builder.types.text(scope);
+            builder.set_scope(*at, &scope);
         }
     }
     for (at, _) in found {

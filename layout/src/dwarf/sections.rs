@@ -1,7 +1,7 @@
 //! The debug sections of one ELF file, decompressed, joined and relocated, each loaded when it is first needed.
 
-use std::cell::OnceCell;
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use super::elf::{Elf, Numbers, Section};
 use crate::error::Unreadable;
@@ -15,7 +15,7 @@ pub(crate) struct Sections {
     pub(crate) elf: Elf,
     /// `.dwo` for the sections of a split file.
     suffix: &'static str,
-    loaded: [OnceCell<Vec<u8>>; 9],
+    loaded: [OnceLock<Vec<u8>>; 9],
 }
 
 /// Sections that types are described in.
@@ -89,6 +89,14 @@ impl Sections {
             return self.relocated(part);
         }
         self.headers(part).next().map_or_else(|| Ok(Vec::new()), |(_, section)| self.elf.content(section))
+    }
+
+    /// The section of units, if it can be read a part at a time: it stands in the file as it is, and units need no others.
+    pub(crate) fn in_parts(&self) -> Option<&Section> {
+        if self.elf.relocatable || self.is_split() || self.headers(Part::Types).next().is_some() {
+            return None;
+        }
+        self.headers(Part::Info).next().map(|(_, section)| section).filter(|section| section.is_plain())
     }
 
     /// A few bytes of the line table, without loading the rest of it where that can be helped.

@@ -1,6 +1,6 @@
 //! The units of one file and of the files it refers to, and how entries refer to each other across them.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
@@ -35,7 +35,10 @@ pub(crate) struct Book<'a> {
     pub(crate) string_offsets: &'a [u8],
     line_start: u64,
     alternate: Option<usize>,
-    pub(crate) units: Range<usize>,
+    /// Units of the section of units, in order of their place.
+    units: Range<usize>,
+    /// Those, and the type units of DWARF 4.
+    pub(crate) every: Range<usize>,
 }
 
 /// One unit.
@@ -70,6 +73,8 @@ pub(crate) struct World<'a> {
     pub(crate) endian: RunTimeEndian,
     pub(crate) books: Vec<Book<'a>>,
     pub(crate) units: Vec<Unit<'a>>,
+    /// Whether an entry referred to something that was not read: only part of the section was.
+    pub(crate) escaped: Cell<bool>,
     signatures: HashMap<u64, At>,
     contexts: RefCell<HashMap<u32, Rc<Context>>>,
 }
@@ -77,7 +82,14 @@ pub(crate) struct World<'a> {
 impl<'a> World<'a> {
     pub(crate) fn new(big_endian: bool) -> Self {
         let endian = if big_endian { RunTimeEndian::Big } else { RunTimeEndian::Little };
-        Self { endian, books: Vec::new(), units: Vec::new(), signatures: HashMap::new(), contexts: RefCell::default() }
+        Self {
+            endian,
+            books: Vec::new(),
+            units: Vec::new(),
+            escaped: Cell::new(false),
+            signatures: HashMap::new(),
+            contexts: RefCell::default(),
+        }
     }
 
     fn slice(&self, bytes: &'a [u8]) -> Slice<'a> {
@@ -86,10 +98,32 @@ impl<'a> World<'a> {
 
     /// Adds all units of a file; gives the number of its book. `alternate` is the book that it shares types with.
     pub(crate) fn add(&mut self, sections: &'a Sections, alternate: Option<usize>) -> Result<usize, Unreadable> {
-        let book = Book {
+        let book = self.book_of(sections, sections.get(Part::Info)?, sections.get(Part::Types)?, alternate)?;
+        if sections.is_split() && !sections.get(Part::UnitIndex)?.is_empty() {
+            self.add_package(&book)?;
+            return Ok(self.books.len().saturating_sub(1));
+        }
+        self.add_book(book, 0).map_err(|error| damaged(sections, error))
+    }
+
+    /// Adds the units in a part of a section that starts at `start` in it. What they refer to outside of it is not found:
+    /// `escaped` tells.
+    pub(crate) fn add_window(&mut self, sections: &'a Sections, info: &'a [u8], start: usize) -> Result<(), Unreadable> {
+        let book = self.book_of(sections, info, &[], None)?;
+        self.add_book(book, start).map(drop).map_err(|error| damaged(sections, error))
+    }
+
+    fn book_of(
+        &self,
+        sections: &'a Sections,
+        info: &'a [u8],
+        types: &'a [u8],
+        alternate: Option<usize>,
+    ) -> Result<Book<'a>, Unreadable> {
+        Ok(Book {
             sections,
-            info: sections.get(Part::Info)?,
-            types: sections.get(Part::Types)?,
+            info,
+            types,
             abbrev: gimli::DebugAbbrev::from(self.slice(sections.get(Part::Abbrev)?)),
             strings: sections.get(Part::Strings)?,
             line_strings: sections.get(Part::LineStrings)?,
@@ -97,12 +131,8 @@ impl<'a> World<'a> {
             line_start: 0,
             alternate,
             units: 0..0,
-        };
-        if sections.is_split() && !sections.get(Part::UnitIndex)?.is_empty() {
-            self.add_package(&book)?;
-            return Ok(self.books.len().saturating_sub(1));
-        }
-        self.add_book(book).map_err(|error| damaged(sections, error))
+            every: 0..0,
+        })
     }
 
     /// The rows of a package (`.dwp`): each has its own part of the sections.
@@ -116,7 +146,7 @@ impl<'a> World<'a> {
         let mut left = sections.get(Part::Info)?.len() + sections.get(Part::Types)?.len();
         for index in [&units, &types] {
             for row in 1..=index.unit_count() {
-                let mut book = Book { units: 0..0, ..*whole };
+                let mut book = Book { units: 0..0, every: 0..0, ..*whole };
                 (book.info, book.types, book.string_offsets) = (&[], &[], &[]);
                 for part in index.sections(row).map_err(refuse)? {
                     let of = |bytes: &'a [u8]| {
@@ -136,18 +166,18 @@ impl<'a> World<'a> {
                 }
                 let size = book.info.len() + book.types.len();
                 left = left.checked_sub(size).ok_or_else(|| refuse(gimli::Error::InvalidIndexRow(row)))?;
-                self.add_book(book).map_err(refuse)?;
+                self.add_book(book, 0).map_err(refuse)?;
             }
         }
         Ok(())
     }
 
-    fn add_book(&mut self, mut book: Book<'a>) -> gimli::Result<usize> {
+    fn add_book(&mut self, mut book: Book<'a>, base: usize) -> gimli::Result<usize> {
         let number = self.books.len();
         let first = self.units.len();
         let mut headers = gimli::DebugInfo::from(self.slice(book.info)).units();
         while let Some(header) = headers.next()? {
-            let start = header.debug_info_offset().map_or(0, |offset| offset.0);
+            let start = header.debug_info_offset().map_or(0, |offset| offset.0) + base;
             self.push(Unit { header, book: number, start, in_types: false });
         }
         book.units = first..self.units.len();
@@ -156,6 +186,7 @@ impl<'a> World<'a> {
             let start = header.debug_types_offset().map_or(0, |offset| offset.0);
             self.push(Unit { header, book: number, start, in_types: true });
         }
+        book.every = first..self.units.len();
         self.books.push(book);
         Ok(number)
     }
@@ -251,13 +282,17 @@ impl<'a> World<'a> {
     /// The entry that an attribute refers to.
     pub(crate) fn target(&self, unit: u32, value: &Value<'a>) -> Option<At> {
         let book = self.book(unit);
-        match value {
+        let found = match value {
             AttributeValue::UnitRef(offset) => Some(At { unit, offset: offset.0 }),
             AttributeValue::DebugInfoRef(offset) => self.at(book, offset.0),
             AttributeValue::DebugInfoRefSup(offset) => self.at(&self.books[book.alternate?], offset.0),
             AttributeValue::DebugTypesRef(signature) => self.signatures.get(&signature.0).copied(),
             _ => None,
+        };
+        if found.is_none() {
+            self.escaped.set(true);
         }
+        found
     }
 
     fn at(&self, book: &Book<'a>, offset: usize) -> Option<At> {
@@ -265,7 +300,8 @@ impl<'a> World<'a> {
         let after = units.partition_point(|unit| unit.start <= offset);
         let index = after.checked_sub(1)?;
         let unit = u32::try_from(book.units.start + index).ok()?;
-        Some(At { unit, offset: offset - units[index].start })
+        let inside = offset - units[index].start;
+        (inside < units[index].header.length_including_self()).then_some(At { unit, offset: inside })
     }
 
     /// Whether an entry could start there.
@@ -294,6 +330,16 @@ pub(crate) fn damaged(sections: &Sections, error: gimli::Error) -> Unreadable {
 }
 
 impl World<'_> {
+    /// Adds the split units that the units here stand for.
+    pub(crate) fn skeletons(&self, found: &mut Vec<Skeleton>) {
+        for (number, unit) in self.units.iter().enumerate() {
+            let small = unit.header.length_including_self() < 4096;
+            if small && let Ok(context) = self.context(u32::try_from(number).unwrap_or(u32::MAX)) {
+                found.extend(context.skeleton.clone());
+            }
+        }
+    }
+
     /// Whether a split unit of this id is among the units.
     pub(crate) fn has_split_id(&self, id: u64) -> bool {
         (0..self.units.len()).any(|index| {

@@ -15,6 +15,10 @@ use crate::types::{self, Database, Encoding, Keyword, Options, Pointer, Role, Ty
 /// Structs that embed each other deeper than this are damage.
 const DEEPEST: u32 = 32;
 
+/// How the names of the Rust library's wrappers start.
+const WRAPPERS: [&str; 8] =
+    ["AtomicU", "AtomicI", "AtomicBool", "AtomicPtr<", "Atomic<", "UnsafeCell<", "ManuallyDrop<", "MaybeDangling<"];
+
 struct Reader<'a> {
     types: &'a Database,
     table: &'a Table,
@@ -40,8 +44,15 @@ pub fn shapes(path: &Path, table: &Table, names: &[String]) -> Result<Shapes, Un
             reader.kind(Some(*id), false, 0);
         }
     }
-    reader.shapes.verify()?;
-    Ok(reader.shapes)
+    let mut shapes = reader.shapes;
+    // A Rust enumeration that is a struct of one number keeps its names in code; the documented ones stand in.
+    for one in shapes.enums.iter_mut().filter(|one| one.members.is_empty()) {
+        let documented = table.enumeration(&one.name).into_iter().flat_map(|documented| &documented.members);
+        one.members = documented.filter_map(|(name, value)| Some((name.clone(), (*value)?))).collect();
+    }
+    shapes.enums.retain(|one| !one.members.is_empty());
+    shapes.verify()?;
+    Ok(shapes)
 }
 
 impl Reader<'_> {
@@ -118,7 +129,8 @@ impl Reader<'_> {
     /// The one member of a wrapper of the Rust library, or of an enumeration that is a struct of one number.
     fn wrapped(&self, id: TypeId, aggregate: &types::Aggregate) -> Option<TypeId> {
         let ty = &self.types[id];
-        let library = ty.scope.as_deref().is_some_and(|scope| scope == "core" || scope.starts_with("core::"));
+        // Parts of a type come without their scope, so the library is known by its names.
+        let library = ty.name.as_deref().is_some_and(|name| WRAPPERS.iter().any(|prefix| name.starts_with(prefix)));
         let mut sized = aggregate.members.iter().filter(|member| self.types.member_size(member) != Some(0));
         let (Some(only), None) = (sized.next(), sized.next()) else { return None };
         let number = only.name.as_deref() == Some("__0");
@@ -167,6 +179,11 @@ impl Reader<'_> {
                 let end = members.last().map_or(0, |last| last.offset + last.size);
                 if !union && member.bits.is_some() && one.offset < end || one.offset + one.size > size {
                     continue;
+                }
+                if let Some(last) = members.last_mut().filter(|last| !union && one.offset < end && last.offset < one.offset)
+                    && last.name.starts_with("bits_")
+                {
+                    last.size = one.offset - last.offset;
                 }
                 while !names.insert(one.name.clone()) {
                     one.name.push('_');

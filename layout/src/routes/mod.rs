@@ -9,8 +9,9 @@ use std::path::Path;
 use crate::compare::{Outcome, Scope, compare};
 use crate::dwarf;
 use crate::error::Unreadable;
-use crate::report::{Compared, Report, Route};
+use crate::report::{CheckedFile, Compared, Report, Route};
 use crate::table::Table;
+use crate::types::Options;
 
 /// Checks what `nrt-core` implements, on all four routes. The debug information is that of the running program.
 ///
@@ -47,9 +48,9 @@ pub fn check_implementation(table: &Table) -> Result<Report, Unreadable> {
 ///
 /// # Errors
 /// A file that cannot be read, is no 64-bit ELF, is damaged, or has no debug information on any documented struct.
-pub fn check_file(table: &Table, path: &Path) -> Result<Report, Unreadable> {
+pub fn check_file(table: &Table, path: &Path, options: Options) -> Result<Report, Unreadable> {
     let usable = |name: &str| table.structure(name).is_none_or(|structure| !structure.descriptive);
-    let read = dwarf::read(path, table, &usable)?;
+    let read = dwarf::read_with(path, table, &usable, options)?;
     let mut report = Report::default();
     let mut outcome = compare(table, &read.found, Route::Dwarf, Scope::Foreign);
     let (bytes, mismatches) = reflection::compare_symbols(table, &read.tables);
@@ -59,6 +60,8 @@ pub fn check_file(table: &Table, path: &Path) -> Result<Report, Unreadable> {
     }
     let absent = table.structs.len().saturating_sub(outcome.compared.structs);
     add(&mut report, outcome);
+    report.file =
+        Some(CheckedFile { path: path.display().to_string(), build_id: read.build_id, documented: read.documented_build });
     report.left_out = format!("documented, not in this file: {absent} structs");
     Ok(report)
 }

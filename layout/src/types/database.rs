@@ -1,9 +1,8 @@
 //! The interned types and their names.
 
-use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::ops::Index;
 
+use super::hash::{QuickMap, QuickSet, of_type};
 use super::{Aggregate, Kind, Text, Type, TypeId};
 
 /// Where a type is declared.
@@ -30,10 +29,10 @@ pub struct Source {
 #[derive(Debug, Default)]
 pub struct Database {
     types: Vec<Type>,
-    places: HashMap<TypeId, Place>,
-    interned: HashMap<u64, TypeId, BuildHasherDefault<Prehashed>>,
-    texts: HashSet<Text>,
-    names: HashMap<Text, Vec<TypeId>>,
+    places: QuickMap<TypeId, Place>,
+    interned: QuickMap<u64, TypeId>,
+    texts: QuickSet<Text>,
+    names: QuickMap<Text, Vec<TypeId>>,
     roots: Vec<TypeId>,
     /// Files that were read, the named one first.
     pub sources: Vec<Source>,
@@ -41,26 +40,8 @@ pub struct Database {
     pub pointer_size: u64,
     /// What could not be read and was left out, one line each.
     pub left_out: Vec<String>,
-}
-
-/// Passes a hash through.
-#[derive(Debug, Default)]
-struct Prehashed(u64);
-
-impl std::hash::Hasher for Prehashed {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
-        }
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        self.0 = value;
-    }
+    /// Whether units refer to each other, so that they cannot be read a few at a time.
+    pub(crate) entangled: bool,
 }
 
 impl Index<TypeId> for Database {
@@ -134,7 +115,7 @@ impl Database {
 
     /// Adds a type unless an equal one is there; tells whether it is new.
     pub(crate) fn intern(&mut self, ty: Type) -> (TypeId, bool) {
-        let mut hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(&ty);
+        let mut hash = of_type(&ty);
         while let Some(known) = self.interned.get(&hash) {
             if self[*known] == ty {
                 return (*known, false);
@@ -163,5 +144,51 @@ impl Database {
         let after = known.iter().rposition(|known| self.types[known.0 as usize].scope == *scope);
         known.insert(after.map_or(known.len(), |after| after + 1), id);
         self.roots.push(id);
+    }
+}
+
+impl Database {
+    /// Adds all types of another database that was read from the same machine's files.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        let mut ids: Vec<TypeId> = Vec::with_capacity(other.types.len());
+        for (id, ty) in other.types() {
+            let mut ty = ty.clone();
+            ty.name = ty.name.map(|name| self.text(&name));
+            ty.scope = ty.scope.map(|scope| self.text(&scope));
+            let to = |id: &mut Option<TypeId>| *id = id.and_then(|id| ids.get(id.0 as usize).copied());
+            match &mut ty.kind {
+                Kind::Pointer(_, target) | Kind::Typedef(target) | Kind::Qualified(_, target) => to(target),
+                Kind::Array { element, .. } => to(element),
+                Kind::Function { result, parameters, .. } => {
+                    to(result);
+                    parameters.iter_mut().for_each(to);
+                }
+                Kind::Aggregate(aggregate) => {
+                    for member in &mut aggregate.members {
+                        to(&mut member.ty);
+                        member.name = member.name.take().map(|name| self.text(&name));
+                    }
+                }
+                Kind::Enum(enumeration) => {
+                    to(&mut enumeration.underlying);
+                    for member in &mut enumeration.members {
+                        member.name = self.text(&member.name);
+                    }
+                }
+                Kind::Base(_) | Kind::Declared(_) | Kind::Unspecified => {}
+            }
+            let (own, new) = self.intern(ty);
+            if let Some(place) = other.places.get(&id).filter(|_| new) {
+                let place = Place { file: self.text(&place.file), line: place.line };
+                self.set_place(own, place);
+            }
+            ids.push(own);
+        }
+        for id in &other.roots {
+            if let Some(own) = ids.get(id.0 as usize) {
+                self.add_root(*own);
+            }
+        }
+        self.left_out.extend(other.left_out.iter().cloned());
     }
 }

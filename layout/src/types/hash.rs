@@ -1,0 +1,85 @@
+//! A fast hash for keys that an attacker gains nothing by colliding: collisions cost time within bounds that the reader
+//! keeps anyway.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::sync::Arc;
+
+use super::{Kind, Text, Type};
+
+/// Multiplies and rotates, a word at a time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Quick(u64);
+
+pub(crate) type QuickMap<K, V> = HashMap<K, V, BuildHasherDefault<Quick>>;
+pub(crate) type QuickSet<K> = HashSet<K, BuildHasherDefault<Quick>>;
+
+impl Quick {
+    const fn mix(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
+    }
+
+    fn text(&mut self, text: Option<&Text>) {
+        self.mix(text.map_or(0, |text| Arc::as_ptr(text).cast::<u8>() as usize as u64));
+    }
+}
+
+impl Hasher for Quick {
+    fn finish(&self) -> u64 {
+        // The best bits are at the top, and tables use those at the bottom too.
+        self.0 ^ self.0 >> 29
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        let mut words = bytes.chunks_exact(8);
+        for word in &mut words {
+            self.mix(word.try_into().map_or(0, u64::from_le_bytes));
+        }
+        let rest = words.remainder();
+        if !rest.is_empty() {
+            self.mix(rest.iter().fold(rest.len() as u64, |word, byte| word << 8 | u64::from(*byte)));
+        }
+    }
+
+    fn write_u8(&mut self, value: u8) {
+        self.mix(value.into());
+    }
+
+    fn write_u32(&mut self, value: u32) {
+        self.mix(value.into());
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        self.mix(value);
+    }
+
+    fn write_usize(&mut self, value: usize) {
+        self.mix(value as u64);
+    }
+}
+
+/// Hash of a type whose names are interned: a name counts by where it is kept.
+pub(crate) fn of_type(ty: &Type) -> u64 {
+    let mut hash = Quick::default();
+    hash.text(ty.name.as_ref());
+    hash.text(ty.scope.as_ref());
+    hash.mix(ty.size.map_or(u64::MAX, |size| size));
+    match &ty.kind {
+        Kind::Aggregate(aggregate) => {
+            aggregate.keyword.hash(&mut hash);
+            for member in &aggregate.members {
+                hash.text(member.name.as_ref());
+                hash.mix(member.first_bit().unwrap_or(u64::MAX));
+                hash.mix(member.ty.map_or(u64::MAX, |ty| u64::from(ty.0)));
+            }
+        }
+        Kind::Enum(enumeration) => {
+            for member in &enumeration.members {
+                hash.text(Some(&member.name));
+                hash.mix(member.value as u64);
+            }
+        }
+        other => other.hash(&mut hash),
+    }
+    hash.finish()
+}

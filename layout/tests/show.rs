@@ -1,0 +1,104 @@
+//! `show` as people and scripts use it.
+
+mod common;
+
+use std::path::PathBuf;
+
+use common::{code, compile, layout, text};
+use serde_json::Value;
+
+fn sample() -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let file = compile(directory.path(), include_str!("pahole/samples/sample.c"), &["-gdwarf-5"]);
+    (directory, file)
+}
+
+fn run(file: &std::path::Path, arguments: &[&str]) -> (i32, String, String) {
+    let output = layout(&[&["show", file.to_str().expect("UTF-8")], arguments].concat());
+    (code(&output), text(&output.stdout), text(&output.stderr))
+}
+
+fn names(file: &std::path::Path, arguments: &[&str]) -> Vec<String> {
+    let (status, out, error) = run(file, &[arguments, &["--json"]].concat());
+    assert_eq!(status, 0, "{error}");
+    let types: Vec<Value> = serde_json::from_str(&out).expect("JSON");
+    types.iter().map(|ty| ty["name"].as_str().expect("a name").to_owned()).collect()
+}
+
+#[test]
+fn holes_padding_and_cache_lines() {
+    let (_keep, file) = sample();
+    let (status, out, _) = run(&file, &["empty_holes", "over"]);
+    assert_eq!(status, 0);
+    for line in [
+        "struct empty_holes {",
+        "/* XXX 7 bytes hole */",
+        "/* XXX 3 bytes hole */",
+        "/* size: 32, cachelines: 1, members: 5, align: 8 */",
+        "/* holes: 2, sum holes: 10 */",
+        "/* XXX 63 bytes hole */",
+        "/* --- cacheline 1 boundary (64 bytes) --- */",
+        "/* size: 192, cachelines: 3, members: 3, align: 64 */",
+        "sample.c:",
+    ] {
+        assert!(out.contains(line), "{line}\n{out}");
+    }
+    assert!(!out.contains('\x1b'));
+}
+
+#[test]
+fn nested_types_expand_in_place() {
+    let (_keep, file) = sample();
+    let (_, flat, _) = run(&file, &["over_member"]);
+    let (_, deep, _) = run(&file, &["over_member", "--expand", "1"]);
+    assert!(flat.contains("struct over inside;") && !flat.contains("line[64]"), "{flat}");
+    assert!(deep.contains("line[64]") && deep.contains("128        64 */"), "offsets count from the outer start: {deep}");
+    let (_, anonymous, _) = run(&file, &["nested"]);
+    assert!(anonymous.contains("float f;"), "anonymous types always expand: {anonymous}");
+}
+
+#[test]
+fn selections_and_orders() {
+    let (_keep, file) = sample();
+    assert_eq!(names(&file, &["-E", "^packed"]), ["packed_bits", "packed_one"]);
+    assert_eq!(names(&file, &["pair_t"]), ["pair_t"]);
+    let holders = names(&file, &["--contains", "over"]);
+    assert_eq!(holders, ["all", "over_member"]);
+    let sorted = names(&file, &["--sort", "size"]);
+    assert_eq!(sorted[0], "all");
+    let holes = names(&file, &["--holes", "--sort", "holes"]);
+    assert_eq!(holes[0], "over_member");
+    assert!(holes.contains(&"empty_holes".into()) && !holes.contains(&"point".into()));
+}
+
+#[test]
+fn exit_codes() {
+    let (_keep, file) = sample();
+    assert_eq!(run(&file, &["point"]).0, 0);
+    let (status, _, error) = run(&file, &["point", "nothing_like_it"]);
+    assert!(status == 1 && error.contains("no type nothing_like_it"), "{error}");
+    assert_eq!(run(&file, &["-E", "^nothing"]).0, 1);
+    assert_eq!(run(&file, &["-E", "("]).0, 2);
+    assert_eq!(run(&file, &["--sort", "colour"]).0, 2);
+    assert_eq!(code(&layout(&["show", "/nonexistent"])), 3);
+}
+
+#[test]
+fn the_first_definition_is_enough_if_asked() {
+    let (_keep, file) = sample();
+    assert_eq!(run(&file, &["--first", "all"]).1, run(&file, &["all"]).1);
+}
+
+#[test]
+fn completions_and_manual_pages() {
+    for shell in ["bash", "zsh", "fish"] {
+        let output = layout(&["completions", shell]);
+        assert!(code(&output) == 0 && text(&output.stdout).contains("nrt-layout"), "{shell}");
+    }
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let folder = directory.path().join("man");
+    assert_eq!(code(&layout(&["man", folder.to_str().expect("UTF-8")])), 0);
+    let page = std::fs::read_to_string(folder.join("nrt-layout-show.1")).expect("a page");
+    assert!(page.contains(".TH") && page.contains("Exit codes"), "{page}");
+    assert!(folder.join("nrt-layout.1").exists() && folder.join("nrt-layout-diff.1").exists());
+}
