@@ -1,7 +1,7 @@
 //! What a field is, as far as the documented table and debug information can be compared.
 
 use crate::table::DocField;
-use crate::types::{Database, Encoding, Kind, Pointer, Role, TypeId};
+use crate::types::{Aggregate, Database, Encoding, Kind, Pointer, Role, TypeId};
 
 /// Kind of one field or array element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,10 @@ impl FieldKind {
             let Some(inner) = only.ty.and_then(|ty| types.plain(ty)).filter(|_| wraps) else { break };
             id = inner;
         }
+        // A Rust enum with data, such as an optional function pointer, has no counterpart in the table.
+        let variants = |aggregate: &Aggregate| aggregate.members.iter().any(|member| member.role == Role::Variant);
         Some(match &types[id].kind {
+            Kind::Aggregate(aggregate) if variants(aggregate) => return None,
             Kind::Base(Encoding::Bool) => Self::Bool,
             Kind::Base(Encoding::Char) => Self::Char,
             Kind::Base(Encoding::Signed) => Self::Signed,

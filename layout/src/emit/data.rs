@@ -67,6 +67,15 @@ fn flatten(member: &Member, path: &str, base: u64, union: bool, rows: &mut Vec<V
         }
         return;
     }
+    // Bit-fields share a unit: each has a row, without a size, at the unit's offset.
+    if member.name.starts_with("bits_") && member.remark.contains('@') {
+        for (name, offset) in member.remark.split_whitespace().filter_map(|word| word.split_once('@')) {
+            let path = path.replace(&member.name, name);
+            let unit = Member { sized: false, ..member.clone() };
+            rows.push(row(&path, base + offset.parse::<u64>().unwrap_or(0), &unit, "opaque", 1, ""));
+        }
+        return;
+    }
     let (ctype, element) = match &member.kind {
         // The table has no word for these.
         Kind::Scalar(name) if matches!(name.as_str(), "f32" | "f64") => ("opaque", name.as_str()),

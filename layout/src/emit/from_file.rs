@@ -177,7 +177,13 @@ impl Reader<'_> {
                 let Some(mut one) = self.member(member, in_union || union, depth) else { continue };
                 // Bit-fields share their unit, and a member that starts inside the one before it cannot be written down.
                 let end = members.last().map_or(0, |last| last.offset + last.size);
-                if !union && member.bits.is_some() && one.offset < end || one.offset + one.size > size {
+                if !union && member.bits.is_some() && one.offset < end {
+                    if let Some(unit) = members.last_mut() {
+                        unit.remark = format!("{} {}", unit.remark, one.remark);
+                    }
+                    continue;
+                }
+                if one.offset + one.size > size {
                     continue;
                 }
                 if let Some(last) = members.last_mut().filter(|last| !union && one.offset < end && last.offset < one.offset)
@@ -237,7 +243,14 @@ impl Reader<'_> {
             _ => Vec::new(),
         };
         let shape: String = bounds.iter().map(|bound| format!("[{bound}]")).collect();
-        let remark = if bounds.len() > 1 && matches!(kind, Kind::Scalar(_) | Kind::Enum(_)) { shape } else { String::new() };
+        let bit = member.bits.and(member.name.as_deref()).map(|name| format!("{}@{offset}", identifier(name)));
+        let remark = if let Some(bit) = bit {
+            bit
+        } else if bounds.len() > 1 && matches!(kind, Kind::Scalar(_) | Kind::Enum(_)) {
+            shape
+        } else {
+            String::new()
+        };
         let section = format!("debug information of {}", self.shapes.origin);
         Some(Member { name, offset, size, bounds, kind, remark, sized: true, confidence: "dwarf".into(), section })
     }
