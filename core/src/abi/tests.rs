@@ -84,12 +84,11 @@ macro_rules! zeroed {
     ($($ty:path,)*) => {$(
         const _: () = {
             // SAFETY: the claim under test: no field is a reference, a bare function pointer or an enumeration without 0.
-            let value: $ty = unsafe { core::mem::zeroed() };
-            core::mem::forget(value);
+            let _: core::mem::ManuallyDrop<$ty> = unsafe { core::mem::zeroed() };
         };
     )*};
 }
-for_each_abi_struct!(zeroed);
+crate::for_each_abi_struct!(zeroed);
 
 #[test]
 fn fields_tile_their_struct() {
