@@ -35,6 +35,7 @@ Exit status:
   1  a check failed
   2  bad command line or deployment
   3  no device
+  101  the program itself is broken (its message is on standard error)
 ";
 
 /// Text of `--version`.

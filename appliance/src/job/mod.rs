@@ -93,7 +93,12 @@ fn serve_deployment(run: &Run<'_>) -> Result<Exit, Exit> {
         tables.write(out)?;
         report.write_text(out)
     });
-    Ok(if report.holds() { printed } else { Exit::CheckFailed })
+    if report.holds() {
+        return Ok(printed);
+    }
+    // The report may be in a file or a pipe by now: what went wrong is said where people look.
+    report.errors().for_each(|error| say(format_args!("{error}")));
+    Ok(Exit::CheckFailed)
 }
 
 /// Says why a device is not served.
