@@ -110,6 +110,11 @@ impl Processes {
         self.all.get_mut(&pid)
     }
 
+    /// Every process in the books.
+    pub(crate) fn pids(&self) -> Vec<u32> {
+        self.all.keys().copied().collect()
+    }
+
     /// Processes that are replacing their program.
     pub(crate) fn in_exec(&self) -> Vec<u32> {
         self.all.values().filter(|process| process.exec.is_some()).map(|process| process.pid).collect()

@@ -202,6 +202,10 @@ impl Supervisor {
         if self.status.is_none() {
             self.reap();
         }
+        // The listener may tell of the last end before the descriptors of the processes do.
+        for pid in self.processes.pids() {
+            self.ended(pid);
+        }
         match launch::failure(&mut self.failure) {
             Some(errno) => {
                 self.not_executed = Some(io::Error::from_raw_os_error(errno.abs()));
