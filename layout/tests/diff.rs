@@ -67,7 +67,7 @@ fn incompatible_changes() {
 #[test]
 fn compatible_changes() {
     alone("void *tail;", "void *tail; int late;", "s.late", "appended", "compatible");
-    alone("uint64_t reserved", "uint32_t flags, spare", "s.flags", "padding_used", "compatible");
+    alone("uint64_t reserved", "_Alignas(8) uint32_t flags; uint32_t spare", "s.flags", "padding_used", "compatible");
     alone("uint64_t reserved", "uint64_t flags", "s.reserved", "renamed", "compatible");
     alone("ON = 4", "ON = 4, AUTO", "mode.AUTO", "appended", "compatible");
     alone("struct s object", "struct added { int x; } added; struct s object", "added.", "added", "compatible");

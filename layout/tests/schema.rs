@@ -108,7 +108,7 @@ fn outputs_agree_with_their_schemas() {
         include_str!("../schema/check.schema.json"),
     );
     agrees(show, &["show", "--json", &old]);
-    agrees(show, &["show", "--json", "-E", "Cow|Option|Result", &program]);
+    agrees(show, &["show", "--json", "-E", &program, "Cow|Option|Result"]);
     agrees(diff, &["diff", "--json", &old, &new]);
     agrees(check, &["check", "--json"]);
     agrees(check, &["check", "--json", &checked]);

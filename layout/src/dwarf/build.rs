@@ -8,7 +8,7 @@ use super::die::{Children, Die, read_at};
 use super::members;
 use super::world::{At, Context, Value, World};
 use crate::types::hash::QuickMap;
-use crate::types::{Database, Encoding, Enumeration, Enumerator, Keyword, Kind, Pointer, Qualifier, Text, Type, TypeId};
+use crate::types::{Database, Encoding, Enumeration, Enumerator, Keyword, Kind, Member, Pointer, Qualifier, Text, Type, TypeId};
 
 /// Types nested deeper than this are damage.
 const DEEPEST: u32 = 256;
@@ -26,6 +26,8 @@ pub(crate) struct Builder<'w, 'a> {
     /// Names by where they stand: most stand in a section of strings and are met often.
     texts: QuickMap<usize, Text>,
     context: Option<(u32, Rc<Context>)>,
+    /// Lists of members that can be filled again.
+    spare: Vec<Vec<Member>>,
     depth: u32,
     /// Entries that may still be read: keeps damaged references from reading the same ones over and over.
     pub(crate) fuel: u64,
@@ -53,6 +55,7 @@ impl<'w, 'a> Builder<'w, 'a> {
             scopes: QuickMap::default(),
             texts: QuickMap::default(),
             context: None,
+            spare: Vec::new(),
             depth: 0,
             fuel,
             places: Vec::new(),
@@ -249,21 +252,34 @@ impl<'w, 'a> Builder<'w, 'a> {
             _ => Keyword::Typedef,
         };
         let elsewhere = die.declaration || (depth == Depth::Name && name.is_some());
+        if !elsewhere && !matches!(keyword, Keyword::Typedef | Keyword::Enum) {
+            let mut members = self.spare.pop().unwrap_or_default();
+            members::aggregate(self, at, context, &mut members)?;
+            let sizes = (die.byte_size, die.align);
+            let (id, new) = self.types.intern_aggregate((name, scope), sizes, keyword, &mut members);
+            members.clear();
+            self.spare.push(members);
+            self.declared(id, new, at.unit, die);
+            return Ok(Some(id));
+        }
         let (kind, size, align) = if elsewhere {
             (Kind::Declared(keyword), None, None)
         } else {
             let kind = match keyword {
                 Keyword::Typedef => Kind::Typedef(self.refer(at.unit, die.ty, Depth::Value)?),
-                Keyword::Enum => self.enumeration(at, context, die)?,
-                _ => Kind::Aggregate(members::aggregate(self, at, context, keyword)?),
+                _ => self.enumeration(at, context, die)?,
             };
             (kind, die.byte_size, die.align)
         };
         let (id, new) = self.types.intern(Type { name, scope, kind, size, align });
-        if new && !elsewhere && die.line > 0 {
-            self.places.push((id, at.unit, die.file, die.line));
-        }
+        self.declared(id, new && !elsewhere, at.unit, die);
         Ok(Some(id))
+    }
+
+    fn declared(&mut self, id: TypeId, new: bool, unit: u32, die: &Die<'a>) {
+        if new && die.line > 0 {
+            self.places.push((id, unit, die.file, die.line));
+        }
     }
 
     fn enumeration(&mut self, at: At, context: &Context, die: &Die<'a>) -> gimli::Result<Kind> {

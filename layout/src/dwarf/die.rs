@@ -105,8 +105,8 @@ impl<'a> Die<'a> {
 /// A number that may be negative although most forms of it are not.
 fn signed(value: &Value<'_>) -> Option<i64> {
     match value {
-        AttributeValue::Sdata(value) => Some(*value),
-        other => i64::try_from(other.udata_value()?).ok(),
+        AttributeValue::Udata(value) => Some(value.cast_signed()),
+        other => other.sdata_value(),
     }
 }
 

@@ -3,30 +3,29 @@
 use super::build::{Builder, Depth};
 use super::die::{Children, Die};
 use super::world::{At, Context};
-use crate::types::{Aggregate, Bits, Keyword, Member, Role};
+use crate::types::{Bits, Member, Role};
 
-/// Reads the members of one entry.
+/// Reads the members of one entry into `members`.
 pub(crate) fn aggregate<'a>(
     builder: &mut Builder<'_, 'a>,
     at: At,
     context: &Context,
-    keyword: Keyword,
-) -> gimli::Result<Aggregate> {
-    let mut members = Vec::new();
+    members: &mut Vec<Member>,
+) -> gimli::Result<()> {
     let (mut die, mut children) = (Die::default(), Children::of(builder.world, context, at)?);
     while children.next(&mut die, &mut builder.fuel)? {
         let role = match die.tag() {
             gimli::DW_TAG_member if !die.external && !die.declaration => Role::Field,
             gimli::DW_TAG_inheritance => Role::Base,
             gimli::DW_TAG_variant_part => {
-                variants(builder, At { unit: at.unit, offset: die.offset }, context, &die, &mut members)?;
+                variants(builder, At { unit: at.unit, offset: die.offset }, context, &die, members)?;
                 continue;
             }
             _ => continue,
         };
         members.push(member(builder, at.unit, context, &die, role)?);
     }
-    Ok(Aggregate { keyword, members: members.into() })
+    Ok(())
 }
 
 /// Tag and variants of a Rust enum.

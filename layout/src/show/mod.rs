@@ -46,7 +46,7 @@ pub fn select(types: &Database, filter: &Filter) -> Vec<TypeId> {
         .filter(|(_, layout)| !filter.holes || layout.hole_count() > 0)
         .filter(|(id, _)| filter.contains.as_deref().is_none_or(|name| contains(types, *id, name)))
         .collect();
-    let name = |id: TypeId| types[id].name.clone();
+    let name = |id: TypeId| (types[id].name.clone(), types[id].scope.clone());
     found.sort_by(|(one, first), (other, second)| {
         let order = match filter.sort {
             Order::Name => std::cmp::Ordering::Equal,

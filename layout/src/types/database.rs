@@ -2,8 +2,8 @@
 
 use std::ops::Index;
 
-use super::hash::{QuickMap, QuickSet, of_type};
-use super::{Aggregate, Kind, Text, Type, TypeId};
+use super::hash::{QuickMap, QuickSet, of_aggregate, of_type};
+use super::{Aggregate, Keyword, Kind, Member, Text, Type, TypeId};
 
 /// Where a type is declared.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,6 +126,30 @@ impl Database {
         self.types.push(ty);
         self.interned.insert(hash, id);
         (id, true)
+    }
+
+    /// The same for a struct, which is only made if it is new: most are met again and again.
+    pub(crate) fn intern_aggregate(
+        &mut self,
+        (name, scope): (Option<Text>, Option<Text>),
+        (size, align): (Option<u64>, Option<u64>),
+        keyword: Keyword,
+        members: &mut Vec<Member>,
+    ) -> (TypeId, bool) {
+        let mut hash = of_aggregate(name.as_ref(), scope.as_ref(), size, keyword, members);
+        while let Some(known) = self.interned.get(&hash) {
+            let ty = &self[*known];
+            if let Kind::Aggregate(aggregate) = &ty.kind
+                && (&ty.name, &ty.scope, ty.size, ty.align) == (&name, &scope, size, align)
+                && aggregate.keyword == keyword
+                && *aggregate.members == **members
+            {
+                return (*known, false);
+            }
+            hash = hash.wrapping_add(1);
+        }
+        let members = members.drain(..).collect();
+        self.intern(Type { name, scope, kind: Kind::Aggregate(Aggregate { keyword, members }), size, align })
     }
 
     /// Records where a type is declared.

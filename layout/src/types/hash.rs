@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::sync::Arc;
 
-use super::{Kind, Text, Type};
+use super::{Keyword, Kind, Member, Text, Type};
 
 /// Multiplies and rotates, a word at a time.
 #[derive(Clone, Copy, Debug, Default)]
@@ -60,26 +60,47 @@ impl Hasher for Quick {
 
 /// Hash of a type whose names are interned: a name counts by where it is kept.
 pub(crate) fn of_type(ty: &Type) -> u64 {
-    let mut hash = Quick::default();
-    hash.text(ty.name.as_ref());
-    hash.text(ty.scope.as_ref());
-    hash.mix(ty.size.map_or(u64::MAX, |size| size));
+    let (name, scope) = (ty.name.as_ref(), ty.scope.as_ref());
     match &ty.kind {
-        Kind::Aggregate(aggregate) => {
-            aggregate.keyword.hash(&mut hash);
-            for member in &aggregate.members {
-                hash.text(member.name.as_ref());
-                hash.mix(member.first_bit().unwrap_or(u64::MAX));
-                hash.mix(member.ty.map_or(u64::MAX, |ty| u64::from(ty.0)));
-            }
-        }
+        Kind::Aggregate(aggregate) => of_aggregate(name, scope, ty.size, aggregate.keyword, &aggregate.members),
         Kind::Enum(enumeration) => {
+            let mut hash = start(name, scope, ty.size);
             for member in &enumeration.members {
                 hash.text(Some(&member.name));
                 hash.mix(member.value as u64);
             }
+            hash.finish()
         }
-        other => other.hash(&mut hash),
+        other => {
+            let mut hash = start(name, scope, ty.size);
+            other.hash(&mut hash);
+            hash.finish()
+        }
+    }
+}
+
+/// The same for a struct that is not made yet.
+pub(crate) fn of_aggregate(
+    name: Option<&Text>,
+    scope: Option<&Text>,
+    size: Option<u64>,
+    keyword: Keyword,
+    members: &[Member],
+) -> u64 {
+    let mut hash = start(name, scope, size);
+    hash.mix(keyword as u64);
+    for member in members {
+        hash.text(member.name.as_ref());
+        hash.mix(member.first_bit().unwrap_or(u64::MAX));
+        hash.mix(member.ty.map_or(u64::MAX, |ty| u64::from(ty.0)));
     }
     hash.finish()
+}
+
+fn start(name: Option<&Text>, scope: Option<&Text>, size: Option<u64>) -> Quick {
+    let mut hash = Quick::default();
+    hash.text(name);
+    hash.text(scope);
+    hash.mix(size.unwrap_or(u64::MAX));
+    hash
 }
