@@ -86,11 +86,11 @@ fn agrees(schema: &str, arguments: &[&str]) {
 #[test]
 fn outputs_agree_with_their_schemas() {
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let old = compile(directory.path(), include_str!("pahole/samples/sample.c"), &["-g"]);
+    let old = compile(directory.path(), include_str!("samples/sample.c"), &["-g"]);
     let kept = directory.path().join("old");
     std::fs::rename(&old, &kept).expect("moved");
     let changed =
-        include_str!("pahole/samples/sample.c").replace("int x, y;", "int y; long x;").replace("GREEN = 7", "GREEN = 8");
+        include_str!("samples/sample.c").replace("int x, y;", "int y; long x;").replace("GREEN = 7", "GREEN = 8");
     let new = compile(directory.path(), &changed, &["-g"]);
     let source = "#include <stdint.h>
         typedef struct { void *pcore; uint64_t offset; uint64_t size; } tdrv_scratchpad_info_t;

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 fn sample() -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let file = compile(directory.path(), include_str!("pahole/samples/sample.c"), &["-gdwarf-5"]);
+    let file = compile(directory.path(), include_str!("samples/sample.c"), &["-gdwarf-5"]);
     (directory, file)
 }
 
