@@ -89,8 +89,7 @@ fn outputs_agree_with_their_schemas() {
     let old = compile(directory.path(), include_str!("samples/sample.c"), &["-g"]);
     let kept = directory.path().join("old");
     std::fs::rename(&old, &kept).expect("moved");
-    let changed =
-        include_str!("samples/sample.c").replace("int x, y;", "int y; long x;").replace("GREEN = 7", "GREEN = 8");
+    let changed = include_str!("samples/sample.c").replace("int x, y;", "int y; long x;").replace("GREEN = 7", "GREEN = 8");
     let new = compile(directory.path(), &changed, &["-g"]);
     let source = "#include <stdint.h>
         typedef struct { void *pcore; uint64_t offset; uint64_t size; } tdrv_scratchpad_info_t;

@@ -111,6 +111,7 @@ fn drained_objects_are_not_in_use() {
     let payload = Guarded(UnsafeCell::new(0_u64));
     let payload = &payload;
     let done = AtomicBool::new(false);
+    let met = AtomicU64::new(0);
     let taken = thread::scope(|scope| {
         let taker = scope.spawn(|| {
             let mut taken = 0_u64;
@@ -126,6 +127,7 @@ fn drained_objects_are_not_in_use() {
                     // SAFETY: a reference is held.
                     assert_eq!(unsafe { payload.0.get().read_volatile() }, wanted);
                     taken += 1;
+                    met.store(taken, Relaxed);
                 }
                 if leave(&refs) {
                     futex.wake_all();
@@ -137,7 +139,12 @@ fn drained_objects_are_not_in_use() {
             for id in 1..=OPERATIONS {
                 // SAFETY: drained, or not published yet.
                 unsafe { payload.0.get().write_volatile(id) };
+                let before = met.load(Relaxed);
                 key.store(id, Release);
+                // Now and then the object stays until the other thread has used it, however the two are scheduled.
+                while id % 10_000 == 0 && met.load(Relaxed) == before {
+                    thread::yield_now();
+                }
                 key.store(0, Release);
                 begin_drain(&refs);
                 assert!(wait_drained(&refs, |expected| futex.wait(|| refs.load(Relaxed) as u32 == expected)));
