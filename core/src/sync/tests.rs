@@ -210,6 +210,7 @@ fn nobody_is_behind_a_shut_gate() {
     let up = Guarded(UnsafeCell::new(false));
     let up = &up;
     let done = AtomicBool::new(false);
+    let met = AtomicU64::new(0);
     let entered = thread::scope(|scope| {
         let user = scope.spawn(|| {
             let mut entered = 0_u64;
@@ -221,6 +222,7 @@ fn nobody_is_behind_a_shut_gate() {
                     // SAFETY: inside.
                     assert!(unsafe { up.0.get().read_volatile() }, "inside, but taken down");
                     entered += 1;
+                    met.store(entered, Relaxed);
                 }
                 if gate.leave(stripe) {
                     futex.wake_all();
@@ -229,10 +231,15 @@ fn nobody_is_behind_a_shut_gate() {
             entered
         });
         scope.spawn(|| {
-            for _ in 0..OPERATIONS {
+            for round in 1..=OPERATIONS {
+                let before = met.load(Relaxed);
                 // SAFETY: shut and empty, or not opened yet.
                 unsafe { up.0.get().write_volatile(true) };
                 gate.open();
+                // As above: now and then it stays open until the other thread was inside.
+                while round % 10_000 == 0 && met.load(Relaxed) == before {
+                    thread::yield_now();
+                }
                 assert!(gate.shut());
                 assert_eq!(gate.wait_empty(|seen| futex.wait(|| gate.left().load(Relaxed) == seen)), 0);
                 // SAFETY: shut and empty.
