@@ -38,6 +38,10 @@ pub enum Pool {
     FeatureMaps,
     /// Functions of the microcode library of one core.
     UcodeFunctions,
+    /// Reservations of device memory.
+    Reservations,
+    /// Carved ranges of the reservations, and the free runs between them.
+    Ranges,
 }
 
 impl Pool {
@@ -53,6 +57,8 @@ impl Pool {
             Self::TensorStorages => "tensor storages",
             Self::FeatureMaps => "feature maps of a model",
             Self::UcodeFunctions => "functions of the microcode library",
+            Self::Reservations => "reservations",
+            Self::Ranges => "ranges of the reservations",
         }
     }
 }
