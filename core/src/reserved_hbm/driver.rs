@@ -111,7 +111,10 @@ unsafe impl<D: Driver, H: Hooks> Driver for ReservedHbm<D, H> {
     }
 
     fn open(&self, device: u32) -> DriverResult<OpenedDevice> {
-        self.inner.open(device)
+        let opened = self.inner.open(device)?;
+        // A close that was refused may have left some; a device that could be opened was closed since.
+        self.forget_refused(device);
+        Ok(opened)
     }
 
     /// Gives up the reservations of the device, then closes it.

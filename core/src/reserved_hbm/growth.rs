@@ -8,7 +8,7 @@ use crate::arena::ranges::GRANULE;
 use crate::dmem::EMPTY_RANGE;
 use crate::driver::{AllocRequest, Call, DeviceRange, Driver, DriverResult, Errno};
 use crate::error::{Cause, Error, OutOfMemory, Pool, Result};
-use crate::hooks::Hooks;
+use crate::hooks::{Hooks, Level};
 use crate::status::Status;
 use crate::sync;
 use crate::usage::{Location, Usage};
@@ -147,11 +147,17 @@ impl<D: Driver, H: Hooks> ReservedHbm<D, H> {
                 });
             }
             // The close that follows takes what is refused here.
-            let _ = self.return_chunk(slot);
+            if let Err(errno) = self.return_chunk(slot) {
+                let bytes = chunk_of(slot).size;
+                self.hooks.log(
+                    Level::Error,
+                    format_args!("the driver refused to take back a reservation of {bytes} bytes on ND {device}: {errno}"),
+                );
+            }
         }
     }
 
-    /// The device is closed, so the driver has taken everything back.
+    /// The device is closed or newly opened, so the driver has taken everything back.
     pub(super) fn forget_refused(&self, device: u32) {
         let _growing = sync::lock(self.parts.growth, &self.hooks);
         self.on_device(device).for_each(|slot| slot.state.store(FREE, Release));
