@@ -66,7 +66,7 @@ fn every_field_of_every_struct_is_where_the_table_has_it() {
     let mut fields = 0;
     for (name, documented) in &table {
         // Two structs that batches share with the public interface have its names there.
-        let named = |info: &&&StructInfo| info.name == *name || info.name.strip_suffix("_t") == Some(name);
+        let named = |info: &&StructInfo| info.name == *name || info.name.strip_suffix("_t") == Some(name);
         let info = STRUCTS.iter().find(named).unwrap_or_else(|| panic!("{name} is missing"));
         let ours: Vec<_> = info.fields.iter().filter(|field| !field.is_unnamed()).collect();
         for row in documented {
