@@ -39,7 +39,7 @@ fn alloc(driver: &impl Driver, request: &AllocRequest) -> Result<DeviceRange, Er
 
 /// Why an allocation was refused.
 fn refusal(driver: &impl Driver, request: &AllocRequest) -> Errno {
-    alloc(driver, request).err().expect("a refusal")
+    alloc(driver, request).expect_err("a refusal")
 }
 
 /// All went back, and nothing on the way would have harmed a device.
