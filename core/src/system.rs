@@ -24,6 +24,8 @@ pub(crate) struct Settings {
     pub(crate) ring_segment: u32,
     pub(crate) scratchpad_page_size: u64,
     pub(crate) scratchpad_on_single_core: bool,
+    /// Feature bits of the driver.
+    pub(crate) features: u64,
 }
 
 /// The parts work on this; [`Runtime`](crate::Runtime) puts the state gate in front.

@@ -98,6 +98,7 @@ fn settle<D: Driver, H>(arenas: &Arenas, driver: &D, config: &Config<H>) -> Resu
         ring_segment: arenas.ring(0).len / cores_per_device,
         scratchpad_page_size: config.scratchpad_page_size,
         scratchpad_on_single_core: config.scratchpad_on_single_core,
+        features: probe.features,
     })
 }
 

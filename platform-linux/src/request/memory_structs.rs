@@ -3,6 +3,8 @@
 
 use nrt_core::abi_struct;
 
+pub use nrt_core::abi::driver::neuron_ioctl_mem_chunk_info;
+
 abi_struct! {
     /// Original allocation: no alignment, no category.
     #[derive(Clone, Copy, Debug)]
@@ -168,20 +170,6 @@ abi_struct! {
         @16 pub size: u64,
         /// Handle.
         @24 pub mem_handle: u64,
-    }
-
-    /// One chunk of a dump.
-    #[derive(Clone, Copy, Debug)]
-    #[repr(C)]
-    pub struct neuron_ioctl_mem_chunk_info: size 24, align 8 {
-        /// Physical address.
-        @0 pub pa: u64,
-        /// Bytes.
-        @8 pub size: u64,
-        /// Category, `mem_alloc_category_t`.
-        @16 pub mem_type: u32,
-        /// Alignment.
-        @20 pub pad_14: [u8; 4],
     }
 
     /// Lists the chunks of an HBM.
