@@ -147,8 +147,10 @@ pub use arch::Arch;
 pub use arena::{Capacities, DefaultStorage, LargeStorage, SmallStorage, Storage};
 pub use error::{CarveoutRule, Cause, Error, OutOfMemory, PlanFault, PlanPart, PlanRule, Pool, Result};
 pub use hash_table::ht_find;
-pub use lnc::{logical_core, physical_core};
-pub use runtime::{Allocation, CloseReport, Config, CoreUsage, Dmem, Draining, LogicalCore, Model, ModelUsage, Runtime, Tensor};
+pub use lnc::{logical_core, logical_core_count, physical_core, physical_core_count};
+pub use runtime::{
+    Allocation, CloseReport, Config, CoreUsage, Dmem, Draining, HbmCores, LogicalCore, Model, ModelUsage, Runtime, Tensor,
+};
 pub use status::Status;
 pub use tensor::Placement;
 pub use usage::{Class, Location, Usage};

@@ -188,6 +188,9 @@ pub(crate) struct CoreSide {
     pub(crate) channel_bytes: [AtomicU64; 4],
     /// Events ever written to this core's segment of its device's event ring.
     pub(crate) ring_written: AtomicU64,
+    /// First entry of that segment in the ring, and its length; written during init only.
+    pub(crate) ring_start: AtomicU32,
+    pub(crate) ring_len: AtomicU32,
     /// Bytes the driver refused to take back.
     pub(crate) quarantined_bytes: AtomicU64,
     /// Thread that executes on this core, or 0.

@@ -41,6 +41,8 @@ pub enum Pool {
     FeatureMaps,
     /// Lists and tables of placed variables, and the functions of staged microcode libraries.
     Tables,
+    /// Entries of a device's event ring.
+    EventRing,
 }
 
 impl Pool {
@@ -56,6 +58,7 @@ impl Pool {
             Self::TensorStorages => "tensor storages",
             Self::FeatureMaps => "feature maps of a model",
             Self::Tables => "tables of variables and library functions",
+            Self::EventRing => "event-ring entries",
         }
     }
 }
@@ -153,6 +156,8 @@ pub enum Cause {
     DeviceOutOfRange(u32),
     /// The device is not in use by this process.
     DeviceNotInUse(u32),
+    /// The driver did not tell the host id of the device.
+    HostDeviceUnknown(u32),
     /// No such core index.
     CoreOutOfRange(u32),
     /// The core is not owned by this process.
@@ -189,6 +194,33 @@ pub enum Cause {
         /// The index.
         vnc: u32,
         /// Logical cores this runtime owns.
+        count: u32,
+    },
+    /// The process asks for logical cores the machine does not have, or for none.
+    CoreSelection {
+        /// Number of the first one.
+        first: u32,
+        /// How many.
+        count: u32,
+        /// Logical cores of the machine.
+        have: u32,
+    },
+    /// A count of logical cores that is neither one nor whole devices.
+    WholeDevices {
+        /// Logical cores asked for.
+        count: u32,
+        /// Physical cores of a logical core.
+        size: u32,
+        /// Physical cores of a device.
+        cores_per_device: u32,
+    },
+    /// The machine has this logical core, but another process may own it: this one does not.
+    LogicalCoreNotOwned {
+        /// Number of the logical core.
+        number: u32,
+        /// Number of the first one this process owns.
+        first: u32,
+        /// How many it owns.
         count: u32,
     },
     /// The logical core size does not fit this machine.

@@ -5,12 +5,15 @@ mod config;
 mod handles;
 mod init;
 mod logical_core;
+mod look_up;
 mod report;
+mod settle;
 
 pub use close::CloseReport;
 pub use config::Config;
 pub use handles::{Dmem, Draining, Model, Tensor};
 pub use logical_core::{Allocation, LogicalCore};
+pub use look_up::HbmCores;
 pub use report::{CoreUsage, ModelUsage};
 
 use core::sync::atomic::AtomicU64;

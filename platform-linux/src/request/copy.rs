@@ -4,10 +4,11 @@ use core::ptr;
 
 use nrt_core::abi::{neuron_memcpy_batch_t, nrt_tensor_batch_op_t};
 
-use super::{
-    Argument as _, arguments, neuron_ioctl_mem_buf_copy, neuron_ioctl_mem_buf_copy64, neuron_ioctl_mem_buf_copy64zc,
-    neuron_ioctl_mem_buf_copy64zc_batches, neuron_ioctl_mem_copy, neuron_ioctl_mem_copy_async, neuron_ioctl_mem_copy_async_wait,
-    neuron_ioctl_mem_copy_async64, neuron_ioctl_mem_copy64, neuron_ioctl_memset, neuron_ioctl_memset64, read_only, requests,
+use super::{Argument as _, arguments, read_only, requests};
+use nrt_core::abi::driver::{
+    neuron_ioctl_mem_buf_copy, neuron_ioctl_mem_buf_copy64, neuron_ioctl_mem_buf_copy64zc, neuron_ioctl_mem_buf_copy64zc_batches,
+    neuron_ioctl_mem_copy, neuron_ioctl_mem_copy_async, neuron_ioctl_mem_copy_async_wait, neuron_ioctl_mem_copy_async64,
+    neuron_ioctl_mem_copy64, neuron_ioctl_memset, neuron_ioctl_memset64,
 };
 
 arguments!(
