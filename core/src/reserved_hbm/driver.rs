@@ -5,7 +5,9 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use crate::abi::mem_alloc_category_t;
 use crate::arena::ranges::{GRANULE, is_carved_at};
-use crate::driver::{AllocRequest, DeviceRange, Driver, DriverResult, Errno, OpenedDevice, Probe, RoutingIds};
+use crate::driver::{
+    AllocRequest, ChunkInfo, CopyBatch, DeviceRange, Driver, DriverResult, Errno, OpenedDevice, Probe, RoutingIds,
+};
 use crate::hooks::Hooks;
 use crate::sync;
 
@@ -15,6 +17,8 @@ use super::{ReservedHbm, start_in};
 
 /// The contiguous scratchpad, which the driver keeps in a place of its own.
 const CONTIGUOUS: u8 = mem_alloc_category_t::NEURON_MEMALLOC_TYPE_CONTIGUOUS_SCRATCHPAD_DEVICE.0 as u8;
+/// Ranges that go to the driver in one batch request.
+const BATCHES: usize = 32;
 /// The largest alignment the driver takes, in bytes.
 const ALIGN_LIMIT: u64 = (1 << 31) - 1;
 
@@ -49,6 +53,20 @@ impl<D: Driver, H: Hooks> ReservedHbm<D, H> {
         }
         let chunk = chunk_of(slot);
         Ok((chunk, start_in(chunk, range) + offset))
+    }
+
+    /// A batch in terms of the chunk it goes to.
+    ///
+    /// # Errors
+    /// [`Errno::EINVAL`] when a piece does not lie inside the range, or the range is not live.
+    fn batch<'a>(&'a self, device: u32, batch: &CopyBatch<'a>) -> DriverResult<CopyBatch<'a>> {
+        for operation in batch.operations {
+            let offset = batch.offset.checked_add(operation.offset).ok_or(Errno::EINVAL)?;
+            self.access(device, batch.range, offset, operation.size)?;
+        }
+        let (range, start) = self.access(device, batch.range, 0, 0)?;
+        let offset = start.checked_add(batch.offset).ok_or(Errno::EINVAL)?;
+        Ok(CopyBatch { range, offset, operations: batch.operations })
     }
 
     /// Carves a range and describes it.
@@ -240,5 +258,49 @@ unsafe impl<D: Driver, H: Hooks> Driver for ReservedHbm<D, H> {
     fn fill(&self, device: u32, range: &DeviceRange, offset: u64, value: u8, size: u64) -> DriverResult<()> {
         let (chunk, offset) = self.access(device, range, offset, size)?;
         self.inner.fill(device, chunk, offset, value, size)
+    }
+
+    fn zero_copy_write(
+        &self,
+        device: u32,
+        range: &DeviceRange,
+        offset: u64,
+        bytes: &[u8],
+        window_bytes: u32,
+    ) -> DriverResult<()> {
+        let (chunk, offset) = self.access(device, range, offset, bytes.len() as u64)?;
+        self.inner.zero_copy_write(device, chunk, offset, bytes, window_bytes)
+    }
+
+    fn zero_copy_read(&self, device: u32, range: &DeviceRange, offset: u64, bytes: &mut [u8]) -> DriverResult<()> {
+        let (chunk, offset) = self.access(device, range, offset, bytes.len() as u64)?;
+        self.inner.zero_copy_read(device, chunk, offset, bytes)
+    }
+
+    /// All pieces are checked first, then [`BATCHES`] ranges at a time go to the driver.
+    unsafe fn copy_batches(
+        &self,
+        device: u32,
+        batches: &[CopyBatch<'_>],
+        to_device: bool,
+        window_bytes: u16,
+    ) -> DriverResult<()> {
+        let Some(first) = batches.first() else { return Err(Errno::EINVAL) };
+        for batch in batches {
+            self.batch(device, batch)?;
+        }
+        let mut moved = [CopyBatch { range: first.range, offset: 0, operations: &[] }; BATCHES];
+        for group in batches.chunks(BATCHES) {
+            for (moved, batch) in moved.iter_mut().zip(group) {
+                *moved = self.batch(device, batch)?;
+            }
+            // SAFETY: the caller's promise, passed on: the operations are his.
+            unsafe { self.inner.copy_batches(device, &moved[..group.len()], to_device, window_bytes)? };
+        }
+        Ok(())
+    }
+
+    fn chunks(&self, device: u32, channel: u32, chunks: &mut [ChunkInfo]) -> DriverResult<u32> {
+        self.inner.chunks(device, channel, chunks)
     }
 }

@@ -1,11 +1,12 @@
 //! Reservations: device memory carved in user space, in front of the modelled driver.
 
-use nrt_core::driver::{AllocRequest, Call, DeviceRange, Driver, Errno};
+use nrt_core::abi::nrt_tensor_batch_op_t;
+use nrt_core::driver::{AllocRequest, Call, CopyBatch, DeviceRange, Driver, Errno};
 use nrt_core::model::{ModelPlan, SubgraphPlan};
 use nrt_core::reserved_hbm::{ReserveStatistics, ReserveStorage, ReservedHbm};
 use nrt_core::{Arch, Cause, Config, Location, OutOfMemory, Pool, Runtime, Status, Usage};
 use nrt_linux::hooks::LinuxHooks;
-use nrt_sim::{Hazards, Live, SimConfig};
+use nrt_sim::{DriverVersion, Hazards, Live, SimConfig};
 use nrt_tests::TestDriver;
 
 use crate::books::{GIB, KIB, MIB};
@@ -111,6 +112,60 @@ fn no_access_leaves_its_range() {
     reserved.fill(0, &b, 1, b'z', 1).unwrap();
     reserved.read(0, &b, 0, &mut back).unwrap();
     assert_eq!(&back, b"az");
+    finish(&reserved);
+}
+
+#[test]
+fn copies_without_a_bounce_buffer_stay_in_their_ranges_too() {
+    // The oldest driver with such copies.
+    let driver = nrt_tests::driver(SimConfig { version: DriverVersion::V2_25_4, ..SimConfig::new(Arch::Cayman) });
+    static STORAGE: ReserveStorage<1, 2, 256> = ReserveStorage::new();
+    let reserved = ReservedHbm::new(driver, LinuxHooks::new(), &STORAGE).unwrap();
+    reserved.open(0).unwrap();
+    reserved.reserve(0, 0, 0, 2 * MIB).unwrap();
+    // More ranges than go to the driver at a time, and one that is the driver's own.
+    let mut ranges: Vec<_> = (0..70).map(|_| alloc(&reserved, &request(8 * KIB)).unwrap()).collect();
+    ranges.push(alloc(&reserved, &AllocRequest { nc_id: 1, ..request(8 * KIB) }).unwrap());
+    let (a, b) = (ranges[3], ranges[4]);
+    reserved.zero_copy_write(0, &a, 8 * KIB - 4, b"last", 0).unwrap();
+    let mut back = [0; 4];
+    reserved.zero_copy_read(0, &a, 8 * KIB - 4, &mut back).unwrap();
+    assert_eq!(&back, b"last");
+    driver.watch(&[Call::ZeroCopyRead, Call::ZeroCopyWrite, Call::CopyBatches]);
+    assert_eq!(reserved.zero_copy_write(0, &a, 8 * KIB - 3, b"over", 0), Err(Errno::EINVAL));
+    assert_eq!(reserved.zero_copy_read(0, &a, u64::MAX, &mut back), Err(Errno::EINVAL));
+    let mut bytes: Vec<[u8; 16]> = (0..ranges.len()).map(|at| [at as u8; 16]).collect();
+    let operations = |bytes: &mut [[u8; 16]], offset: u64| -> Vec<[nrt_tensor_batch_op_t; 2]> {
+        let halves = bytes.iter_mut().map(|bytes| {
+            let buffer: *mut u8 = bytes.as_mut_ptr();
+            [0_u64, 8].map(|half| nrt_tensor_batch_op_t {
+                offset: offset + half,
+                size: 8,
+                buffer: buffer.wrapping_add(half as usize).cast(),
+            })
+        });
+        halves.collect()
+    };
+    let batch = |operations: &[[nrt_tensor_batch_op_t; 2]], offset, to_device| {
+        let batches: Vec<_> =
+            ranges.iter().zip(operations).map(|(range, operations)| CopyBatch { range, offset, operations }).collect();
+        // SAFETY: the operations name buffers of their size that nothing else uses.
+        unsafe { reserved.copy_batches(0, &batches, to_device, 0) }
+    };
+    let there = operations(&mut bytes, 100);
+    assert_eq!(batch(&there, 8 * KIB - 115, true), Err(Errno::EINVAL), "a byte beyond the range");
+    assert_eq!(batch(&there, u64::MAX, true), Err(Errno::EINVAL));
+    assert_eq!(driver.seen(), 0);
+    batch(&there, 8 * KIB - 116, true).unwrap();
+    assert_eq!(driver.seen(), 3, "32 ranges at a time");
+    let mut seen = vec![[0; 16]; ranges.len()];
+    batch(&operations(&mut seen, 0), 8 * KIB - 16, false).unwrap();
+    assert_eq!(seen, bytes);
+    let mut untouched = [0; 1];
+    reserved.read(0, &b, 0, &mut untouched).unwrap();
+    assert_eq!(untouched, [0], "the neighbour's first byte");
+    // SAFETY: nothing is copied.
+    assert_eq!(unsafe { reserved.copy_batches(0, &[], true, 0) }, Err(Errno::EINVAL));
     finish(&reserved);
 }
 
