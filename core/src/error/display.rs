@@ -78,10 +78,7 @@ impl fmt::Display for Cause {
                 write!(f, "{subgraphs} subgraphs on a logical core of {cores} cores, expected 1 or {cores}")
             }
             Self::NameTooLong { length, limit } => write!(f, "a name of {length} bytes, expected at most {limit}"),
-            Self::DuplicateVariable(id) => write!(f, "variable {id} occurs twice in the plan"),
-            Self::VariableRange { first, count } => {
-                write!(f, "{count} pieces from variable {first} on, expected ids up to 4294967295")
-            }
+            Self::Plan(fault) => fault.fmt(f),
             Self::UnknownVariable(id) => write!(f, "the model has no memory for a variable {id}"),
             Self::ScratchpadPageSize(bytes) => write!(f, "scratchpad page size {bytes}, expected 1 to 4294967295"),
             Self::ScratchpadPages { need, limit } => write!(f, "{need} scratchpad pages are needed, a core can have {limit}"),

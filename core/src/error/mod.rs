@@ -1,6 +1,9 @@
 //! Errors: a status for C, a cause for people.
 
 mod display;
+mod plan;
+
+pub use plan::{PlanFault, PlanPart, PlanRule};
 
 use crate::driver::{Call, Errno};
 use crate::status::Status;
@@ -36,8 +39,8 @@ pub enum Pool {
     TensorStorages,
     /// Inputs plus outputs of one model on one core.
     FeatureMaps,
-    /// Functions of the microcode library of one core.
-    UcodeFunctions,
+    /// Lists and tables of placed variables, and the functions of staged microcode libraries.
+    Tables,
     /// Entries of a device's event ring.
     EventRing,
 }
@@ -54,7 +57,7 @@ impl Pool {
             Self::Tensors => "tensors",
             Self::TensorStorages => "tensor storages",
             Self::FeatureMaps => "feature maps of a model",
-            Self::UcodeFunctions => "functions of the microcode library",
+            Self::Tables => "tables of variables and library functions",
             Self::EventRing => "event-ring entries",
         }
     }
@@ -251,15 +254,8 @@ pub enum Cause {
         /// Bytes of the field.
         limit: usize,
     },
-    /// The plan repeats a variable id.
-    DuplicateVariable(u32),
-    /// The pieces of a region count variable ids beyond the last one.
-    VariableRange {
-        /// Id of the first piece.
-        first: u32,
-        /// Number of pieces.
-        count: u64,
-    },
+    /// The plan of a model breaks a rule.
+    Plan(PlanFault),
     /// The model has no such variable, or the variable has no memory.
     UnknownVariable(u32),
     /// Scratchpad page size outside 1..=0xFFFF_FFFF.
@@ -357,6 +353,11 @@ impl Error {
     /// `NRT_INVALID` with this cause.
     pub(crate) const fn invalid(cause: Cause) -> Self {
         Self::new(Status::Invalid, cause)
+    }
+
+    /// `NRT_INVALID`: a plan breaks a rule.
+    pub(crate) const fn plan(fault: PlanFault) -> Self {
+        Self::invalid(Cause::Plan(fault))
     }
 
     /// A pool is full: the status the original gives when `calloc` fails.
