@@ -33,5 +33,8 @@ abi_struct! {
 
 impl pthread_mutex_t {
     /// A mutex nobody holds.
-    pub const UNLOCKED: Self = Self { word: AtomicU32::new(0), spare_4_rest: [0; 9] };
+    #[must_use]
+    pub const fn unlocked() -> Self {
+        Self { word: AtomicU32::new(0), spare_4_rest: [0; 9] }
+    }
 }

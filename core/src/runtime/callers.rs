@@ -41,7 +41,7 @@ struct Leave<'a, H: Hooks> {
 
 impl Callers {
     pub(super) const fn new() -> Self {
-        Self { lock: pthread_mutex_t::UNLOCKED, first: UnsafeCell::new(null()) }
+        Self { lock: pthread_mutex_t::unlocked(), first: UnsafeCell::new(null()) }
     }
 
     /// Does `work`, which calls the application back, and which has `pinned` a model meanwhile.

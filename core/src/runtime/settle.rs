@@ -43,6 +43,7 @@ pub(super) fn settle<D: Driver, H>(arenas: &Arenas, driver: &D, config: &Config<
         ring_entries: ring_entries as u32,
         scratchpad_page_size: config.scratchpad_page_size,
         scratchpad_on_single_core: config.scratchpad_on_single_core,
+        features: probe.features,
         verbose_memory_table: config.verbose_memory_table,
     })
 }
