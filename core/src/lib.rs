@@ -133,6 +133,7 @@ pub mod ledger;
 mod lnc;
 pub mod model;
 mod model_db;
+pub mod observer;
 pub mod reserved_hbm;
 mod runtime;
 mod scratchpad;
