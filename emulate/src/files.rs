@@ -64,7 +64,7 @@ impl Supervisor {
     fn enter(&mut self, pid: u32, number: RawFd, file: DeviceFile) {
         if let Some(process) = self.processes.get(pid) {
             process.files.insert(number, file);
-            }
+        }
         self.latest = Some(number.into());
     }
 

@@ -17,6 +17,7 @@ mod inject;
 mod launch;
 mod ledger;
 mod memory;
+mod nodes;
 mod output;
 mod paths;
 mod process;
@@ -25,7 +26,6 @@ mod remote;
 mod report;
 mod seccomp;
 mod supervisor;
-mod nodes;
 mod world;
 
 use std::process::ExitCode;

@@ -57,4 +57,3 @@ impl Environment for Program<'_> {
         self.world.ledger.borrow_mut().freed(chunk);
     }
 }
-

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use crate::output::Output;
 use crate::supervisor::Supervisor;
 
-
 impl Supervisor {
     /// The report as one JSON object.
     fn report_json(&self) -> Value {

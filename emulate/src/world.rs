@@ -38,14 +38,7 @@ impl World {
     pub(crate) fn new(config: SimConfig, output: Output, traced: bool, report: bool) -> Result<Self, WorldError> {
         let kernel = Kernel::new(&STORAGE, config).map_err(WorldError::Config)?;
         let memory = Memory::new(&config).map_err(WorldError::Memory)?;
-        Ok(Self {
-            kernel,
-            memory,
-            ledger: RefCell::new(Ledger::new(report)),
-            output,
-            traced,
-            diagnoses: Cell::new(0),
-        })
+        Ok(Self { kernel, memory, ledger: RefCell::new(Ledger::new(report)), output, traced, diagnoses: Cell::new(0) })
     }
 
     /// Tells about a mistake that a real driver does not report: always in strict mode, else only in a trace.

@@ -1,8 +1,8 @@
 //! Constants of the architectures that only some requests tell (`driver-abi` §12, §17).
 
-use nrt_core::arch::Arch;
 use crate::backing::Region;
 use crate::config::{Routing, SimConfig};
+use nrt_core::arch::Arch;
 
 /// A window of the address space that can be mapped by its exact offset and size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

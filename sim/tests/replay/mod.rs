@@ -103,7 +103,7 @@ impl Recording {
     }
 
     /// The process that makes an observation: the one of the call before, or a child that was just forked.
-    pub(crate) fn observer<'a>(&'a self, index: usize) -> &'a str {
+    pub(crate) fn observer(&self, index: usize) -> &str {
         if text(&self.lines[index], "obs") == "read parent mapping in child" {
             return "C";
         }
