@@ -93,6 +93,49 @@ impl Tree {
         Ok(unsafe { NonNull::new_unchecked(&raw mut (*self.0.as_ptr()).mla[device as usize]) })
     }
 
+    /// The used device slot with this index, after a look at what it calls itself.
+    ///
+    /// # Errors
+    /// `NRT_INVALID` when the index is out of range or the slot is not in use.
+    pub fn mla_by_device_id(self, device: u32) -> Result<NonNull<mla_t>> {
+        let mla = self.mla(device)?;
+        // SAFETY: inside the tree; both fields are written during init only.
+        let used = unsafe { (*mla.as_ptr()).is_used && (*mla.as_ptr()).device_id == device };
+        if used { Ok(mla) } else { Err(Error::invalid(Cause::DeviceNotInUse(device))) }
+    }
+
+    /// Host device id of a used device. The original aborts when it is not known.
+    ///
+    /// # Errors
+    /// `NRT_INVALID` when the device is not in use or its host id is not known.
+    pub fn host_device_id(self, device: u32) -> Result<u32> {
+        let mla = self.mla_by_device_id(device)?;
+        // SAFETY: inside the tree; written during init only.
+        let id = unsafe { (*mla.as_ptr()).host_device_id };
+        if id == u32::MAX { Err(Error::invalid(Cause::HostDeviceUnknown(device))) } else { Ok(id) }
+    }
+
+    /// Position of a core in the flat registry.
+    ///
+    /// # Errors
+    /// `NRT_INVALID` when the registry does not list it.
+    ///
+    /// # Cost
+    /// Up to 256 entries of 16 bytes.
+    pub fn flat_index(self, core: &ResolvedCore) -> Result<u32> {
+        // SAFETY: inside the tree; written during init only.
+        unsafe {
+            let context = self.0.as_ptr();
+            let registry = &(*context).ptpbs;
+            let count = ((*context).num_ptpb as usize).min(registry.len());
+            let place = registry[..count].iter().position(|entry| {
+                core::ptr::eq(entry.mla, core.mla.as_ptr()) && entry.tpb_idx == (*core.tpb.as_ptr()).idx as u32
+            });
+            let missing = Error::invalid(Cause::CoreNotMapped { device: core.device, core: core.core });
+            place.map(|place| place as u32).ok_or(missing)
+        }
+    }
+
     /// The device slot with this host device id: a scan over the used slots.
     ///
     /// # Errors

@@ -115,7 +115,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
             arenas.group.live() + arenas.models.live() + arenas.mem_refs.live() + arenas.tensors.live() + arenas.storages.live();
         // Readers of the process-wide pointer must not find a tree that is being taken apart.
         context::clear(self.tree);
-        for device in 0..self.settings.devices {
+        for device in self.settings.owned_devices() {
             self.device_destroy(device, &mut report);
         }
         // SAFETY: nobody is inside and the process-wide pointer is cleared.

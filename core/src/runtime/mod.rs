@@ -5,12 +5,15 @@ mod config;
 mod handles;
 mod init;
 mod logical_core;
+mod look_up;
 mod report;
+mod settle;
 
 pub use close::CloseReport;
 pub use config::Config;
 pub use handles::{Dmem, Draining, Model, Tensor};
 pub use logical_core::{Allocation, LogicalCore};
+pub use look_up::HbmCores;
 pub use report::{CoreUsage, ModelUsage};
 
 use core::sync::atomic::AtomicU64;
@@ -64,6 +67,12 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
     #[must_use]
     pub fn arch(&self) -> crate::arch::Arch {
         self.system.settings.arch
+    }
+
+    /// Feature bits of the driver, see [`feature`](crate::driver::feature).
+    #[must_use]
+    pub fn driver_features(&self) -> u64 {
+        self.system.settings.features
     }
 
     /// Logical core `vnc`.

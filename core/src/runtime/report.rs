@@ -81,9 +81,7 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
         let _inside = self.enter()?;
         let system = &self.system;
         let core = system.tree.resolve(device, core)?;
-        let size = system.settings.logical_core_size;
-        let flat = device * system.settings.cores_per_device + core.core;
-        let (vnc, relative) = (flat / size, flat % size);
+        let (vnc, relative) = system.settings.locate(&core);
         let mut id = 0;
         while let Some(next) = system.next_resident(&core, id) {
             id = next;
@@ -106,12 +104,10 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
     /// Calls `visit` for the events of a device that are still in its ring, oldest first.
     ///
     /// # Errors
-    /// `NRT_INVALID` when there is no such device, `NRT_CLOSED` after close.
+    /// `NRT_INVALID` when this process owns no core of such a device, `NRT_CLOSED` after close.
     pub fn for_each_event(&self, device: u32, visit: impl FnMut(&Event)) -> Result<()> {
         let _inside = self.enter()?;
-        if device >= self.system.settings.devices {
-            return Err(Error::invalid(Cause::DeviceOutOfRange(device)));
-        }
+        self.system.owned_device(device)?;
         self.system.for_each_event(device, visit);
         Ok(())
     }
@@ -119,12 +115,10 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
     /// Writes the per-device sums of a device's ledger to their documented places in the tree.
     ///
     /// # Errors
-    /// `NRT_INVALID` when there is no such device, `NRT_CLOSED` after close.
+    /// `NRT_INVALID` when this process owns no core of such a device, `NRT_CLOSED` after close.
     pub fn refresh_ledger(&self, device: u32) -> Result<()> {
         let _inside = self.enter()?;
-        if device >= self.system.settings.devices {
-            return Err(Error::invalid(Cause::DeviceOutOfRange(device)));
-        }
+        self.system.owned_device(device)?;
         self.system.ledger_refresh(device)
     }
 

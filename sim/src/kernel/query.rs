@@ -154,37 +154,33 @@ impl Kernel {
     /// # Cost
     /// Linear in the chunks and free runs of the channel, under the device's lock.
     pub fn dump_chunks(&self, device: u32, channel: u32, out: &mut [ChunkEntry]) -> Result<usize, TooSmall> {
-        let mut count = 0;
-        self.each_chunk(device, channel, |entry| {
-            if let Some(place) = out.get_mut(count) {
-                *place = *entry;
+        let count = self.for_each_chunk(device, channel, |index, entry| {
+            if let Some(place) = out.get_mut(index) {
+                *place = entry;
             }
-            count += 1;
         });
         if count > out.len() { Err(TooSmall { needed: count as u64 }) } else { Ok(count) }
     }
 
-    /// Number of chunks of an HBM, the firmware carve-out included.
-    #[must_use]
-    pub fn chunk_count(&self, device: u32, channel: u32) -> u64 {
+    /// Shows the chunks of an HBM by address, numbered from 0, and tells how many there are. `visit` runs under the
+    /// device's lock.
+    pub(crate) fn for_each_chunk(&self, device: u32, channel: u32, mut visit: impl FnMut(usize, ChunkEntry)) -> usize {
+        let (Ok(state), true) = (self.device(device), channel < self.config.arch.channels_per_device()) else {
+            return 0;
+        };
         let mut count = 0;
-        self.each_chunk(device, channel, |_| count += 1);
-        count
-    }
-
-    /// Calls `visit` for each chunk of an HBM by address, with the device's lock held.
-    pub fn each_chunk(&self, device: u32, channel: u32, mut visit: impl FnMut(&ChunkEntry)) {
-        let (Ok(state), true) = (self.device(device), channel < self.config.arch.channels_per_device()) else { return };
         for pool in hbm_pools(channel) {
             let mut link = state.pools[usize::from(pool)].lowest();
             while link != NONE {
                 if !self.tables.records.is_free(link) {
                     let chunk = self.describe(&state, device, link);
-                    visit(&ChunkEntry { pa: chunk.pa, size: chunk.size, category: chunk.category });
+                    visit(count, ChunkEntry { pa: chunk.pa, size: chunk.size, category: chunk.category });
+                    count += 1;
                 }
                 link = self.tables.records.next(link);
             }
         }
+        count
     }
 
     /// Everything about a live chunk.

@@ -81,7 +81,7 @@ pub(super) fn by_address_with_handle(call: &mut Call<'_>) -> Outcome {
 /// `DUMP_MEM_CHUNKS`: the count is told even when the array is too small.
 pub(super) fn dump(call: &mut Call<'_>) -> Outcome {
     let (channel, room, address) = (call.u32(0), call.u32(4), call.u64(16));
-    let count = call.kernel.chunk_count(call.device, channel);
+    let count = call.kernel.for_each_chunk(call.device, channel, |_, _| {}) as u64;
     call.put_u32(8, count as u32);
     let written = call.write_back();
     if count > u64::from(room) {
@@ -102,7 +102,7 @@ pub(super) fn dump(call: &mut Call<'_>) -> Outcome {
         }
         if last { missing } else { 0 }
     };
-    call.kernel.each_chunk(call.device, channel, |entry: &ChunkEntry| {
+    call.kernel.for_each_chunk(call.device, channel, |_, entry: ChunkEntry| {
         let words = [entry.pa, entry.size, entry.category.into()];
         for (place, word) in piece[used..used + ENTRY].chunks_exact_mut(8).zip(words) {
             place.copy_from_slice(&word.to_le_bytes());

@@ -82,18 +82,10 @@ pub(crate) fn pieces(pieces: u64) -> RegionPlan<'static> {
     }
 }
 
-pub(crate) const EMPTY: SubgraphPlan<'static> = SubgraphPlan {
-    regions: &[],
-    local_scratchpad_bytes: 0,
-    shared_scratchpad_bytes: 0,
-    libraries: &[],
-    carveouts: &[],
-    inputs: &[],
-    outputs: &[],
-};
+pub(crate) const EMPTY: SubgraphPlan<'static> = SubgraphPlan::EMPTY;
 
 fn library<'a>(functions: &'a [UcodeFunction<'a>]) -> UcodeLibrary<'a> {
-    UcodeLibrary { content: &Zeros, bytes: 64, flags: 0, total_cpus: 1, functions }
+    UcodeLibrary { content: &Zeros, bytes: 64, flags: 0, cpu_id: 0, total_cpus: 1, functions }
 }
 
 #[test]
@@ -218,7 +210,7 @@ fn feature_maps_and_functions() {
     let before = state(&runtime, driver);
     let error = load(29).err().unwrap();
     assert_eq!(error.status, Status::Invalid);
-    assert!(matches!(error.cause, Cause::Ucode(_)), "{error}");
+    assert!(matches!(error.cause, Cause::Plan(_)), "{error}");
     assert_eq!(state(&runtime, driver), before);
     load(28).unwrap().unload().unwrap();
     assert!(runtime.close(Some(0)).unwrap().is_clean());
