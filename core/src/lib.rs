@@ -127,8 +127,10 @@ mod dmem;
 pub mod driver;
 pub mod environment;
 mod error;
+mod forensics;
 mod hash_table;
 pub mod hooks;
+pub mod instance;
 pub mod ledger;
 mod lnc;
 pub mod model;
@@ -136,6 +138,7 @@ mod model_db;
 pub mod observer;
 mod runtime;
 mod scratchpad;
+mod size;
 pub mod status;
 pub mod sync;
 mod system;
@@ -152,6 +155,7 @@ pub use lnc::{logical_core, logical_core_count, physical_core, physical_core_cou
 pub use runtime::{
     Allocation, CloseReport, Config, CoreUsage, Dmem, Draining, HbmCores, LogicalCore, Model, ModelUsage, Runtime, Tensor,
 };
+pub use size::Size;
 pub use status::Status;
 pub use tensor::Placement;
 pub use usage::{Class, Location, Usage};
