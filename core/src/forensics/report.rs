@@ -265,9 +265,9 @@ impl fmt::Display for Headline<'_> {
         let OutOfMemory { size, align, usage, location, device, core, .. } = *self.oom;
         write!(f, "Failed to allocate {} (alignment: ", Size(size))?;
         if align > 1 {
-            Size(align).fmt(f)?
+            write!(f, "{}", Size(align))?;
         } else {
-            f.write_str("none")?
+            f.write_str("none")?;
         }
         write!(f, ", usage: {}) on ND{device:2}:NC{core:2}", Purpose(usage))?;
         write!(f, " in {} memory", location.name())?;
