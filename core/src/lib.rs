@@ -136,6 +136,7 @@ mod lnc;
 pub mod model;
 mod model_db;
 pub mod observer;
+pub mod reserved_hbm;
 mod runtime;
 mod scratchpad;
 mod size;

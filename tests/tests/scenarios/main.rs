@@ -21,6 +21,7 @@ mod plans;
 mod pools;
 mod raw;
 mod recorder;
+mod reserved;
 mod ring;
 mod scratchpad;
 mod scratchpad_cores;
