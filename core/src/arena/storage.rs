@@ -9,6 +9,7 @@ use super::slots::*;
 use super::{PoolWords, SlotPool};
 use crate::abi::{dma_mem_log_entry_t, dmem_allocator_t, tdrv_ctx_t, virtual_core_t};
 use crate::error::{Cause, Error, Pool, Result};
+use crate::forensics::OomRecords;
 use crate::status::Status;
 
 /// Sizes of the pools of a [`Storage`].
@@ -58,6 +59,7 @@ pub struct Storage<const NODES: usize, const MODELS: usize, const MEM_REFS: usiz
     mem_refs: UnsafeCell<[MemRefSlot; MEM_REFS]>,
     tensors: UnsafeCell<[TensorSlot; TENSORS]>,
     storages: UnsafeCell<[StorageSlot; TENSORS]>,
+    oom: UnsafeCell<OomRecords>,
     ring: UnsafeCell<[[dma_mem_log_entry_t; RING]; MAX_DEVICES]>,
     notes: UnsafeCell<[[RingNote; RING]; MAX_DEVICES]>,
 }
@@ -100,7 +102,8 @@ impl<const NODES: usize, const MODELS: usize, const MEM_REFS: usize, const TENSO
         assert!(NODES >= MAX_CORES_PER_DEVICE && NODES < 1 << 24, "nodes: 8 to 2^24 - 1");
         assert!(MODELS >= 1 && MEM_REFS >= 1 && TENSORS >= 1, "every pool needs a slot");
         assert!(RING >= MAX_CORES_PER_DEVICE, "the event ring needs an entry per core");
-        // SAFETY: every member is an integer, an atomic, a raw pointer, a bool or an array of such; zero is a value of each.
+        // SAFETY: every member is an integer, an atomic, a raw pointer, a bool, uninitialised memory or an array of such; zero
+        // is a value of each.
         unsafe { core::mem::zeroed() }
     }
 
@@ -141,6 +144,7 @@ impl<const NODES: usize, const MODELS: usize, const MEM_REFS: usize, const TENSO
                 mem_refs: SlotPool::new(cell(&self.mem_refs), MEM_REFS as u32, mem_refs, Pool::MemRefs),
                 tensors: SlotPool::new(cell(&self.tensors), TENSORS as u32, tensors, Pool::Tensors),
                 storages: SlotPool::new(cell(&self.storages), TENSORS as u32, storages, Pool::TensorStorages),
+                oom: NonNull::new_unchecked(self.oom.get()),
                 ring: NonNull::new_unchecked(self.ring.get().cast()),
                 notes: NonNull::new_unchecked(self.notes.get().cast()),
                 ring_len: RING as u32,
@@ -183,6 +187,7 @@ pub(crate) struct Arenas {
     pub(crate) mem_refs: SlotPool<MemRefSlot>,
     pub(crate) tensors: SlotPool<TensorSlot>,
     pub(crate) storages: SlotPool<StorageSlot>,
+    pub(crate) oom: NonNull<OomRecords>,
     ring: NonNull<dma_mem_log_entry_t>,
     notes: NonNull<RingNote>,
     ring_len: u32,

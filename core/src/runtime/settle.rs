@@ -36,6 +36,7 @@ pub(super) fn settle<D: Driver, H>(arenas: &Arenas, driver: &D, config: &Config<
     capacity(Pool::EventRing, ring_entries, ring)?;
     Ok(Settings {
         arch,
+        instance: config.instance.settled(arch),
         cores_per_device,
         logical_core_size,
         first_vcore,
