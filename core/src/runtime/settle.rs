@@ -46,6 +46,7 @@ pub(super) fn settle<D: Driver, H>(arenas: &Arenas, driver: &D, config: &Config<
         scratchpad_on_single_core: config.scratchpad_on_single_core,
         features: probe.features,
         verbose_memory_table: config.verbose_memory_table,
+        look_ups: config.look_ups,
     })
 }
 
