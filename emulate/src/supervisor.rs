@@ -135,6 +135,9 @@ impl Supervisor {
 
     /// How long to wait at most, in milliseconds.
     fn patience(&self) -> i32 {
+        if !self.waiting.is_empty() {
+            return 0;
+        }
         let now = Instant::now();
         let due = self.deferred.iter().map(|(due, _)| due.saturating_duration_since(now)).min();
         let exec = (!self.processes.in_exec().is_empty()).then_some(EXEC_WATCH);
@@ -163,15 +166,17 @@ impl Supervisor {
                 match event.u64 {
                     SIGNALS => self.forward_signals(),
                     LISTENER if event.events & libc::EPOLLIN as u32 != 0 => {
-                        let mut next = self.listener.receive()?;
-                        while let Some(call) = next {
-                            self.serve(&call);
-                            next = self.waiting.pop_front();
+                        if let Some(call) = self.listener.receive()? {
+                            self.waiting.push_back(call);
                         }
                     }
                     LISTENER => return Ok(self.finish()),
                     _ => {}
                 }
+            }
+            // One at a time, so that the ends of processes are seen before the calls that follow them.
+            if let Some(call) = self.waiting.pop_front() {
+                self.serve(&call);
             }
         }
     }

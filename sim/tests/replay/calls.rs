@@ -32,6 +32,8 @@ pub(crate) struct Process<D> {
     pub(super) copied: usize,
     /// Those that were copied out alone.
     pub(super) singles: Vec<u8>,
+    /// The bit of the architecture in addresses of host memory.
+    pub(crate) host_bit: u64,
     /// Special windows that were found.
     pub(super) resources: u64,
 }
@@ -63,6 +65,7 @@ impl<D: Door> Process<D> {
             out: vec![0xEE; BUFFER],
             copied: 0,
             singles: Vec::new(),
+            host_bit: 1 << 44,
             resources: 0,
         }
     }
@@ -74,6 +77,7 @@ impl<D: Door> Process<D> {
             maps: self.maps.clone(),
             lists: self.lists.clone(),
             addresses: self.addresses.clone(),
+            host_bit: self.host_bit,
             ..Self::new(door, &self.scenario)
         }
     }
@@ -334,7 +338,7 @@ impl<D: Door> Process<D> {
             }
             "MEM_MC_GET_INFO_V2" if input.get("pa").is_none() => {
                 // The address of the host chunk, or one beyond all of them.
-                let known = self.addresses.values().copied().find(|address| address >> 44 & 1 != 0).unwrap_or(0);
+                let known = self.addresses.values().copied().find(|address| address & self.host_bit != 0).unwrap_or(0);
                 put(0, if ret == 0 { known } else { known + (1 << 40) + 1 });
             }
             _ => {}
@@ -414,10 +418,10 @@ impl<D: Door> Process<D> {
                 same("off_eq_pa", (word(16, 8) == word(24, 8)).into())?;
                 same("pid_self", (word(32, 8) == u64::from(self.door.pid())).into())?;
                 same("handle_echoed", (word(0, 8) == handle).into())?;
-                host_address(out, word(24, 8), line)?;
+                self.host_address(out, word(24, 8), line)?;
             }
-            "MEM_GET_PA" => host_address(out, cells[0], line)?,
-            "MEM_GET_INFO" => host_address(out, cells[1], line)?,
+            "MEM_GET_PA" => self.host_address(out, cells[0], line)?,
+            "MEM_GET_INFO" => self.host_address(out, cells[1], line)?,
             "MEM_MC_GET_INFO" | "MEM_MC_GET_INFO_V2"
                 if out["offset"]["pa"].as_u64().is_some_and(|offset| offset != word(8, 8)) =>
             {
@@ -452,18 +456,18 @@ impl<D: Door> Process<D> {
         }
         Ok(())
     }
-}
 
-/// Compares what is told about a host address.
-fn host_address(out: &Value, address: u64, line: &Value) -> Result<(), String> {
-    let facts = [
-        ("pa_host_bit", address >> 44 & 1 != 0),
-        ("pa_below_4g", address & ((1 << 44) - 1) < 1 << 32),
-        ("pa_4k_aligned", address.is_multiple_of(4096)),
-    ];
-    match facts.iter().find(|(name, fact)| out.get(*name).is_some_and(|expected| expected != fact)) {
-        Some((name, fact)) => Err(format!("{name} is {fact}: {line}")),
-        None => Ok(()),
+    /// Compares what is told about a host address.
+    fn host_address(&self, out: &Value, address: u64, line: &Value) -> Result<(), String> {
+        let facts = [
+            ("pa_host_bit", address & self.host_bit != 0),
+            ("pa_below_4g", address & !self.host_bit < 1 << 32),
+            ("pa_4k_aligned", address.is_multiple_of(4096)),
+        ];
+        match facts.iter().find(|(name, fact)| out.get(*name).is_some_and(|expected| expected != fact)) {
+            Some((name, fact)) => Err(format!("{name} is {fact}: {line}")),
+            None => Ok(()),
+        }
     }
 }
 

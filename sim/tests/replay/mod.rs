@@ -7,6 +7,7 @@ pub(crate) mod in_process;
 mod layout;
 mod observed;
 pub(crate) mod random;
+mod translate;
 
 use serde_json::Value;
 
