@@ -25,6 +25,7 @@ mod process;
 mod program;
 mod remote;
 mod report;
+mod requests;
 mod seccomp;
 mod supervisor;
 mod world;

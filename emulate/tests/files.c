@@ -214,6 +214,23 @@ static void forked(void) {
     printf("%d %d\n", WIFSIGNALED(status) ? WTERMSIG(status) : 0, WIFEXITED(status) ? WEXITSTATUS(status) : 0);
 }
 
+/* A child that outlives the emulator: its calls on devices fail, the others go on. */
+static void orphaned(void) {
+    pid_t child = fork();
+    if (child) { waitpid(child, 0, 0); return; }
+    int fd = device(O_RDWR);
+    allocate(fd, MIB);
+    printf("holding\n");
+    fflush(stdout);
+    char byte;
+    while (read(0, &byte, 1) > 0) {}
+    struct info i = { .handle = 1 };
+    int result = ioctl(fd, INFO, &i), reason = errno;
+    printf("%d %d %d\n", result, reason == ENOSYS, open("/dev/null", O_RDONLY) == -1 && errno == ENOSYS);
+    fflush(stdout);
+    _exit(0);
+}
+
 int main(int count, char **arguments) {
     CHECK(count > 1);
     char *name = arguments[1];
@@ -224,6 +241,7 @@ int main(int count, char **arguments) {
     else if (!strcmp(name, "programs")) programs(arguments[0]);
     else if (!strcmp(name, "replaced")) replaced(atoi(arguments[2]));
     else if (!strcmp(name, "forked")) forked();
+    else if (!strcmp(name, "orphaned")) orphaned();
     else return 2;
     return 0;
 }

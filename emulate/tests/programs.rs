@@ -52,6 +52,21 @@ fn without_the_emulator_the_program_ends() {
 }
 
 #[test]
+fn without_the_emulator_calls_on_devices_fail_in_what_is_left() {
+    let program = compile("files.c", "files-orphaned", &[]);
+    let mut command = emulate(&[]);
+    command.arg(program).arg("orphaned");
+    let (mut emulator, mut out) = started(command);
+    let input = emulator.stdin.take();
+    emulator.kill().expect("a signal");
+    emulator.wait().expect("its end");
+    drop(input);
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).expect("the end of the output");
+    assert_eq!(rest, "-1 1 1\n", "ENOSYS for requests, and for paths");
+}
+
+#[test]
 fn a_program_that_is_done_lets_the_emulator_end() {
     let program = compile("hold.c", "hold-end", &[]);
     let mut command = emulate(&["--devices", "16"]);

@@ -172,10 +172,11 @@ golden! {
 }
 
 /// The facts hold with the constants of the other architectures. Not among the files: those whose answers are constants
-/// of SUNDA (identification, channels it does not have, sizes of its HBM, special windows, names in sysfs).
+/// of SUNDA (identification, sizes of its HBM, special windows, names in sysfs); `constants.rs` has those of the others.
 #[test]
 fn other_architectures() {
-    const FILES: [(&str, &str, usize, usize); 9] = [
+    const FILES: [(&str, &str, usize, usize); 10] = [
+        ("v2-sizes", include_str!("golden/v2-sizes.jsonl"), 102, 0),
         ("v2-align", include_str!("golden/v2-align.jsonl"), 443, 0),
         ("v2-frag", include_str!("golden/v2-frag.jsonl"), 98, 0),
         ("v2-host", include_str!("golden/v2-host.jsonl"), 80, 1),

@@ -7,7 +7,7 @@ use nrt_core::arch::Arch;
 use nrt_sim::SimConfig;
 use serde_json::Value;
 
-use super::Recording;
+use super::{Recording, number};
 
 const GIB: u64 = 1 << 30;
 /// Bytes of an HBM of the recorded device; below, of its main pool.
@@ -61,8 +61,11 @@ fn translate(value: &mut Value, config: &SimConfig, grows_down: bool) {
 }
 
 impl Recording {
-    /// The same recording for the devices of `config`.
+    /// The same recording for the devices of `config`, without the lines that are about missing channels.
     pub(crate) fn on(mut self, config: &SimConfig) -> Self {
+        // Channels that the recorded device does not have are refused there and exist here.
+        let absent = |line: &Value| ["channel", "hbm"].iter().any(|name| (2..4).contains(&number(&line["in"], name)));
+        self.lines.retain(|line| !absent(line));
         let grows_down = self.scenario == "scratch";
         self.lines.iter_mut().for_each(|line| translate(line, config, grows_down));
         self
