@@ -151,6 +151,7 @@ pub use lnc::{logical_core, logical_core_count, physical_core, physical_core_cou
 pub use runtime::{
     Allocation, CloseReport, Config, CoreUsage, Dmem, Draining, HbmCores, LogicalCore, Model, ModelUsage, Runtime, Tensor,
 };
+pub use scratchpad::PageAdvice;
 pub use status::Status;
 pub use tensor::Placement;
 pub use usage::{Class, Location, Usage};

@@ -3,6 +3,7 @@
 mod pool;
 mod slots;
 mod storage;
+mod tables;
 
 pub(crate) use pool::{Handle, PoolWords, Slot, SlotPool};
 pub(crate) use slots::*;

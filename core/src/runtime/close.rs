@@ -108,6 +108,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
             report.quarantined_bytes += bytes;
             report.refused_requests += self.bounce_destroy(core);
         });
+        debug_assert_eq!(self.arenas.tables.live(), 0, "the lists of models and the functions of libraries went with them");
         report.device_bytes = self.device_bytes();
         report.nodes = self.live_nodes();
         let arenas = &self.arenas;
