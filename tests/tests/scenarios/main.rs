@@ -23,3 +23,4 @@ mod scratchpad_cores;
 mod tensors;
 mod ulib;
 mod unload;
+mod variables;
