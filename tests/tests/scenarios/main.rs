@@ -19,6 +19,7 @@ mod pools;
 mod raw;
 mod ring;
 mod scratchpad;
+mod scratchpad_contiguous;
 mod scratchpad_cores;
 mod tensors;
 mod ulib;
