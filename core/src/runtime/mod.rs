@@ -69,6 +69,12 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
         self.system.settings.arch
     }
 
+    /// Feature bits of the driver, see [`feature`](crate::driver::feature).
+    #[must_use]
+    pub fn driver_features(&self) -> u64 {
+        self.system.settings.features
+    }
+
     /// Logical core `vnc`.
     ///
     /// # Errors

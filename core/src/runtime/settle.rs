@@ -47,6 +47,7 @@ pub(super) fn settle<D: Driver, H: Hooks>(arenas: &Arenas, driver: &D, config: &
         scratchpad_page_size: config.scratchpad_page_size,
         scratchpad_on_single_core: config.scratchpad_on_single_core,
         contiguous_scratchpad: config.contiguous_scratchpad && contiguous.is_ok(),
+        features: probe.features,
         verbose_memory_table: config.verbose_memory_table,
     })
 }

@@ -1,11 +1,8 @@
 //! The last node goes to somebody else while the driver works on an allocation.
 
-use std::ptr::NonNull;
 use std::sync::Mutex;
 
-use nrt_core::driver::{
-    AllocRequest, Call, DeviceRange, Driver, DriverResult, Errno, FaultInjector, OpenedDevice, Probe, RoutingIds,
-};
+use nrt_core::driver::{Call, DriverResult, Errno, FaultInjector, ForwardDriver};
 use nrt_core::{Arch, Cause, CloseReport, Config, Error, Pool, Runtime, Status, Storage, Usage};
 use nrt_linux::hooks::LinuxHooks;
 use nrt_linux::log::Log;
@@ -21,64 +18,18 @@ struct Intruder {
     during_alloc: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
-// SAFETY: every request goes to the driver inside unchanged, whose guarantees hold.
-unsafe impl Driver for Intruder {
-    fn probe(&self) -> DriverResult<Probe> {
-        self.inner.probe()
-    }
-    fn routing_ids(&self) -> DriverResult<RoutingIds> {
-        self.inner.routing_ids()
-    }
-    fn open(&self, device: u32) -> DriverResult<OpenedDevice> {
-        self.inner.open(device)
-    }
-    fn close(&self, device: u32) -> DriverResult<()> {
-        self.inner.close(device)
-    }
-    fn alloc(&self, device: u32, request: &AllocRequest, range: &mut DeviceRange) -> DriverResult<()> {
-        let intrusion = self.during_alloc.lock().unwrap().take();
-        if let Some(intrusion) = intrusion {
-            intrusion();
+// SAFETY: every request goes to the driver inside.
+unsafe impl ForwardDriver for Intruder {
+    type Inner = TestDriver;
+
+    fn forward(&self, call: Call) -> DriverResult<&TestDriver> {
+        if call == Call::Alloc {
+            let intrusion = self.during_alloc.lock().unwrap().take();
+            if let Some(intrusion) = intrusion {
+                intrusion();
+            }
         }
-        self.inner.alloc(device, request, range)
-    }
-    fn free(&self, device: u32, range: &DeviceRange) -> DriverResult<()> {
-        self.inner.free(device, range)
-    }
-    fn map(&self, device: u32, range: &DeviceRange) -> DriverResult<NonNull<u8>> {
-        self.inner.map(device, range)
-    }
-    unsafe fn unmap(&self, device: u32, range: &DeviceRange, address: NonNull<u8>) -> DriverResult<()> {
-        // SAFETY: the caller's promise, passed on.
-        unsafe { self.inner.unmap(device, range, address) }
-    }
-    fn copy(&self, device: u32, src: &DeviceRange, at: u64, dst: &DeviceRange, to: u64, size: u64) -> DriverResult<()> {
-        self.inner.copy(device, src, at, dst, to, size)
-    }
-    fn copy_start(
-        &self,
-        device: u32,
-        src: &DeviceRange,
-        at: u64,
-        dst: &DeviceRange,
-        to: u64,
-        size: u64,
-        prefetch: u64,
-        wait: &mut i32,
-    ) -> DriverResult<()> {
-        self.inner.copy_start(device, src, at, dst, to, size, prefetch, wait)
-    }
-    fn copy_wait(&self, device: u32, src: &DeviceRange, dst: &DeviceRange, wait: i32) -> DriverResult<()> {
-        self.inner.copy_wait(device, src, dst, wait)
-    }
-    fn write(&self, device: u32, range: &DeviceRange, offset: u64, bytes: &[u8]) -> DriverResult<()> {
-        self.inner.write(device, range, offset, bytes)
-    }
-    fn read(&self, device: u32, range: &DeviceRange, offset: u64, bytes: &mut [u8]) -> DriverResult<()> {
-        self.inner.read(device, range, offset, bytes)
-    }
-    fn fill(&self, device: u32, range: &DeviceRange, offset: u64, value: u8, size: u64) -> DriverResult<()> {
-        self.inner.fill(device, range, offset, value, size)
+        Ok(&self.inner)
     }
 }
 
