@@ -133,6 +133,7 @@ pub mod ledger;
 mod lnc;
 pub mod model;
 mod model_db;
+pub mod observer;
 mod runtime;
 mod scratchpad;
 pub mod status;

@@ -149,6 +149,14 @@ impl<D: Driver, H: Hooks> System<D, H> {
         (first..first + group).filter(|&core_idx| self.tree.resolve(core.device, core_idx).is_ok()).collect()
     }
 
+    /// Whether the calling thread executes a model on any core.
+    pub(crate) fn executes(&self) -> bool {
+        let thread = self.hooks.thread_id();
+        let mut executes = false;
+        self.for_each_core(|core| executes |= self.arenas.core(core.device, core.core).running_thread.load(Relaxed) == thread);
+        executes
+    }
+
     /// Device bytes all cores hold now.
     pub(crate) fn device_bytes(&self) -> u64 {
         let mut total = 0;

@@ -217,6 +217,8 @@ pub(crate) struct CoreSide {
     pub(crate) ring_len: AtomicU32,
     /// Bytes the driver refused to take back.
     pub(crate) quarantined_bytes: AtomicU64,
+    /// Mappings the driver refused to remove although another one took their place.
+    pub(crate) lost_mappings: AtomicU32,
     /// Thread that executes on this core, or 0.
     pub(crate) running_thread: AtomicU64,
     /// Thread that copies through this core's bounce buffer, or 0.

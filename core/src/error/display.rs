@@ -112,6 +112,9 @@ impl fmt::Display for Cause {
                 write!(f, "a device copy from ND {source} to ND {target}, expected one device")
             }
             Self::Reentered => f.write_str("an executor or a source of bytes called back into the core that waits for it"),
+            Self::WaitsForItself => {
+                f.write_str("the calling thread is inside an operation that this one would wait for: it would wait for itself")
+            }
             Self::TimedOut(what) => write!(f, "timed out waiting for {what}"),
             Self::Busy { operations, models } => write!(f, "{operations} operations and {models} models are still in use"),
             Self::Source(what) => write!(f, "the source of the bytes failed: {what}"),

@@ -328,6 +328,8 @@ pub enum Cause {
     },
     /// An executor or a source called back into the core that waits for it.
     Reentered,
+    /// The calling thread is inside an operation that this one would wait for.
+    WaitsForItself,
     /// A wait ran into its deadline.
     TimedOut(&'static str),
     /// Operations or references are still out.

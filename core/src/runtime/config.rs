@@ -23,6 +23,9 @@ pub struct Config<H> {
     /// Entries of a device's event ring, dealt evenly to its owned cores (at least one each); 0 = no ring, `None` = as many
     /// as the storage has. More than the storage has is refused.
     pub ring_entries: Option<u64>,
+    /// Makes this the runtime of the process: its tree becomes the process-wide `tdrv_ctx_0` before any device is opened, and
+    /// init refuses when another runtime is that already.
+    pub process_wide: bool,
     /// Memory tables with one column per usage instead of one per class.
     pub verbose_memory_table: bool,
 }
@@ -39,6 +42,7 @@ impl<H> Config<H> {
             scratchpad_on_single_core: false,
             contiguous_scratchpad: false,
             ring_entries: None,
+            process_wide: false,
             verbose_memory_table: false,
         }
     }
@@ -64,6 +68,7 @@ impl<H> Config<H> {
             scratchpad_on_single_core: environment.scratchpad_on_single_core,
             contiguous_scratchpad: environment.contiguous_scratchpad,
             ring_entries: environment.ring_entries,
+            process_wide: false,
             verbose_memory_table: environment.verbose_memory_table,
         }
     }
