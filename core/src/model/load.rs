@@ -68,14 +68,6 @@ impl<D: Driver, H: Hooks> System<D, H> {
                         self.usage_of(&core)[TOTAL]
                     ),
                 );
-                // SAFETY: this load's slots; a model that somebody unloads already keeps its atomics.
-                let largest = |slot: NonNull<ModelSlot>| unsafe {
-                    (*slot.as_ptr()).allocator.largest_oversized_scratchpad_var.load(Relaxed) as u64
-                };
-                let largest = building.slots.into_iter().flatten().map(largest).max();
-                if let Some(advice) = largest.and_then(PageAdvice::new) {
-                    self.hooks.log(Level::Info, format_args!("model {id} \"{}\": {advice}", plan.name));
-                }
                 Ok(id)
             }
             Err(error) => {
@@ -110,6 +102,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
                 self.add(vnc, relative as u32, id, plan.name, slot, &mut shared[relative], subgraph)?;
             }
         }
+        self.advise(id, plan.name, slots);
         // Core 0 is where a look-up starts, so it comes last: whoever finds the model there finds it everywhere.
         for relative in (0..plan.subgraphs.len()).rev() {
             let Some(slot) = slots[relative] else { continue };
@@ -121,6 +114,18 @@ impl<D: Driver, H: Hooks> System<D, H> {
             }
         }
         Ok(())
+    }
+
+    /// Says which page size would have held what got memory of its own. The model is not published yet.
+    fn advise(&self, id: u32, name: &str, slots: &Slots) {
+        // SAFETY: an atomic of a slot of this load.
+        let largest = slots
+            .iter()
+            .flatten()
+            .map(|slot| unsafe { (*slot.as_ptr()).allocator.largest_oversized_scratchpad_var.load(Relaxed) as u64 });
+        if let Some(advice) = largest.max().and_then(PageAdvice::new) {
+            self.hooks.log(Level::Info, format_args!("model {id} \"{name}\": {advice}"));
+        }
     }
 
     /// Makes a half-published model unfindable again. Nobody could take a reference, because look-ups start at core 0.
