@@ -95,7 +95,7 @@ fn pages(deployment: &Deployment, model: &Model) -> u64 {
 
 /// Allocations of the microcode library that a core keeps for this model and others.
 fn library_nodes(model: &Model, arch: Arch) -> u64 {
-    if arch == Arch::Sunda && model.ulibs == 1 { plan::LIBRARY_NODES } else { 0 }
+    if arch == Arch::Sunda && model.ulibs == 1 { plan::LIBRARY_NODES.into() } else { 0 }
 }
 
 /// Nodes that models of one core share, beyond the first of each.

@@ -4,10 +4,8 @@ use nrt_core::{CloseReport, CoreUsage, Usage};
 use nrt_sim::{Hazards, Live, Sim};
 
 use super::findings::Findings;
+use super::plan::LIBRARY_NODES;
 use super::server::{PATIENCE_NS, Runtime};
-
-/// Nodes of the microcode library that a core keeps for models to come: the image and the table.
-const LIBRARY_NODES: u32 = 2;
 
 /// Checks that nothing is held when all models are unloaded and all tensors are gone, except the microcode library of a
 /// core, which stays until the core is closed.

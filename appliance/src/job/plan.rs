@@ -10,11 +10,11 @@
 //! | 0x100 + i | code of engine i in the order PE, ACT, POOL, DVE, SP |
 //! | 0x105 | spill |
 //! | 0x200 + i | region i |
-//! | 0x300 | scratchpad variable: the start of the arena, as much as is in one piece |
-//! | 0x301 | the state buffer |
-//! | 0x302 | pointer to the first weight chunk of this core, or to the state buffer |
-//! | 0x303 | pointer table: inputs, outputs, and what 0x302 points to |
-//! | 0x304 | on every core but the first: the first weight chunk of the first one, borrowed |
+//! | 0x300 | with a scratchpad: a variable at the start of the arena, as long as it is in one piece |
+//! | 0x301 | with a scratchpad: the state buffer |
+//! | 0x302 | with a scratchpad: a pointer to 0x300 |
+//! | 0x303 | with a scratchpad: a pointer table of inputs, outputs, 0x300 and 0x301 |
+//! | 0x304 | with a scratchpad, on every core but the first: the first weight chunk of the first one, borrowed |
 //! | 0x1_0000 + n | the n-th weight chunk on this core: chunk n × subgraphs + the core's place in the logical core |
 //!
 //! # Content
@@ -25,8 +25,8 @@
 use heapless::Vec;
 use nrt_core::arch::Arch;
 use nrt_core::model::{
-    Arena, ByteSource, Carveout, Chunks, IoPlan, LibrarySupport, ModelPlan, RegionPlan, SubgraphPlan, UcodeFunction,
-    UcodeLibrary, VariableKind, VariablePlan,
+    Arena, ByteSource, Carveout, Chunks, IoPlan, ModelPlan, RegionPlan, SubgraphPlan, UcodeFunction, UcodeLibrary, VariableKind,
+    VariablePlan,
 };
 use nrt_core::{Location, Usage};
 
@@ -49,8 +49,6 @@ const WEIGHTS: u32 = 0x1_0000;
 const SLICE_ALIGN: u64 = 4096;
 /// Most variables of a plan beside its regions, inputs and outputs.
 const MAX_VARIABLES: usize = 5;
-/// Scratch memory of the libraries of a SUNDA core or model.
-const LIBRARY_SCRATCH_BYTES: u64 = 16 << 10;
 
 /// Engines that have code.
 const ENGINES: usize = 5;
@@ -98,19 +96,19 @@ pub(super) fn weight_chunks(model: &Model, weight_bytes: u64, relative: u32) -> 
     chunks.saturating_sub(u64::from(relative)).div_ceil(step)
 }
 
-/// Allocations of a set of microcode libraries: the images, the table, the scratch memory.
-pub(super) const LIBRARY_NODES: u64 = 3;
+/// Allocations of a set of microcode libraries: the images and the table.
+pub(super) const LIBRARY_NODES: u32 = 2;
 
 /// Allocations of a model alone on one of its cores, without its share of the scratchpad.
 pub(super) fn nodes_on_core(model: &Model, arch: Arch, weight_bytes: u64, relative: u32) -> u64 {
     let own_set = if arch == Arch::Sunda && model.ulibs > 1 { LIBRARY_NODES } else { 0 };
-    // One for the pointer.
-    pieces_on_core(model, weight_bytes, relative) + 1 + own_set
+    pieces_on_core(model, weight_bytes, relative) + u64::from(own_set) + u64::from(model.scratchpad_bytes != 0)
 }
 
 /// Variables of a model on one of its cores, without inputs and outputs.
 pub(super) fn variables_on_core(model: &Model, weight_bytes: u64, relative: u32) -> u64 {
-    pieces_on_core(model, weight_bytes, relative) + 3 + u64::from(model.scratchpad_bytes != 0) + u64::from(relative != 0)
+    let planned = if model.scratchpad_bytes == 0 { 0 } else { 4 + u64::from(relative != 0) };
+    pieces_on_core(model, weight_bytes, relative) + planned
 }
 
 /// Pieces of memory that a model has on one of its cores.
@@ -165,16 +163,12 @@ pub(super) fn with_plan<R>(
     let outputs = io(&model.outputs, OUTPUTS);
     let regions: Vec<Vec<RegionPlan<'_>, MAX_PLAN_REGIONS>, MAX_SUBGRAPHS> =
         (0..model.subgraphs).map(|relative| regions(model, weights, weight_bytes, &code, relative)).collect();
-    let targets: Vec<u32, MAX_SUBGRAPHS> = (0..model.subgraphs)
-        .map(|relative| if weight_chunks(model, weight_bytes, relative) == 0 { STATE_BUFFER } else { WEIGHTS })
-        .collect();
-    let tables: Vec<Vec<u32, MAX_TABLE>, MAX_SUBGRAPHS> =
-        targets.iter().map(|target| inputs.iter().chain(&outputs).map(|io| io.variable).chain([*target]).collect()).collect();
-    let variables: Vec<Vec<VariablePlan<'_>, MAX_VARIABLES>, MAX_SUBGRAPHS> = (0..)
-        .zip(targets.iter().zip(&tables))
-        .map(|(relative, (target, table))| {
-            let borrowed = model.weight_chunk_bytes.min(weight_bytes);
-            variables(model.scratchpad_bytes.min(scratchpad_piece), *target, table, (relative != 0).then_some(borrowed))
+    let io_ids = inputs.iter().chain(&outputs).map(|io| io.variable);
+    let table: Vec<u32, MAX_TABLE> = io_ids.chain([SCRATCHPAD, STATE_BUFFER]).collect();
+    let variables: Vec<Vec<VariablePlan<'_>, MAX_VARIABLES>, MAX_SUBGRAPHS> = (0..model.subgraphs)
+        .map(|relative| {
+            let borrowed = (relative != 0).then_some(model.weight_chunk_bytes.min(weight_bytes));
+            variables(model.scratchpad_bytes.min(scratchpad_piece), &table, borrowed)
         })
         .collect();
     let subgraphs: Vec<SubgraphPlan<'_>, MAX_SUBGRAPHS> = regions
@@ -183,7 +177,6 @@ pub(super) fn with_plan<R>(
         .map(|(regions, variables)| SubgraphPlan {
             regions,
             variables,
-            library_support: LibrarySupport { scratch_bytes: LIBRARY_SCRATCH_BYTES, ..LibrarySupport::NONE },
             local_scratchpad_bytes: model.scratchpad_bytes.next_multiple_of(SLICE_ALIGN),
             libraries: &libraries,
             carveouts,
@@ -196,21 +189,23 @@ pub(super) fn with_plan<R>(
 }
 
 /// Most entries of a pointer table.
-const MAX_TABLE: usize = 2 * MAX_TENSORS + 1;
+const MAX_TABLE: usize = 2 * MAX_TENSORS + 2;
 
-/// The variables of a core that are no regions.
-fn variables(scratchpad: u64, target: u32, table: &[u32], borrowed: Option<u64>) -> Vec<VariablePlan<'_>, MAX_VARIABLES> {
+/// The variables of a core that are no regions; none without a scratchpad.
+fn variables(scratchpad: u64, table: &[u32], borrowed: Option<u64>) -> Vec<VariablePlan<'_>, MAX_VARIABLES> {
+    if scratchpad == 0 {
+        return Vec::new();
+    }
     let plan = |variable, name, kind, bytes| VariablePlan { variable, name, kind, bytes, ..VariablePlan::EMPTY };
     let arena = VariableKind::VirtualTemporary { arena: Arena::Local, offset: 0 };
-    let scratch = (scratchpad != 0).then(|| plan(SCRATCHPAD, "scratchpad", arena, scratchpad));
-    let remote = VariableKind::Remote { subgraph: 0, variable: WEIGHTS };
-    let borrowed = borrowed.map(|bytes| plan(BORROWED, "borrowed weights", remote, bytes));
     let always = [
+        plan(SCRATCHPAD, "scratchpad", arena, scratchpad),
         plan(STATE_BUFFER, "state buffer", VariableKind::StateBuffer, 0),
-        plan(POINTER, "pointer", VariableKind::Pointer { target, io: false }, 0),
+        plan(POINTER, "pointer", VariableKind::Pointer { target: SCRATCHPAD, io: false }, 0),
         plan(POINTER_TABLE, "pointer table", VariableKind::PointerTable { variables: table }, 0),
     ];
-    always.into_iter().chain(scratch).chain(borrowed).collect()
+    let remote = VariableKind::Remote { subgraph: 0, variable: WEIGHTS };
+    always.into_iter().chain(borrowed.map(|bytes| plan(BORROWED, "borrowed weights", remote, bytes))).collect()
 }
 
 fn io(tensors: &[Tensor], first: u32) -> Vec<IoPlan<'_>, MAX_TENSORS> {

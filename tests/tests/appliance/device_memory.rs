@@ -68,5 +68,5 @@ fn libraries_are_staged_on_sunda_alone() {
         let deployment = json!({ "arch": arch, "models": [model("m", 0, json!({ "seed": 1, "bytes": 10 }), library)] });
         run_deployment(&deployment).held()["models"][0]["bytes_by_usage"]["ucode_lib"].as_u64().unwrap_or(0)
     };
-    assert_eq!(["sunda", "cayman", "mariana"].map(held), [3 * 65_536 + 27_304 + 16_384, 0, 0]);
+    assert_eq!(["sunda", "cayman", "mariana"].map(held), [3 * 65_536 + 27_304, 0, 0]);
 }
