@@ -11,6 +11,7 @@ use crate::context::{ResolvedCore, Tree};
 use crate::driver::Driver;
 use crate::error::{Cause, Error, Result};
 use crate::hooks::Hooks;
+use crate::instance::Instance;
 use crate::lnc;
 use crate::sync::{self, Guard};
 
@@ -18,6 +19,7 @@ use crate::sync::{self, Guard};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
     pub(crate) arch: Arch,
+    pub(crate) instance: Instance,
     pub(crate) cores_per_device: u32,
     pub(crate) logical_core_size: u32,
     /// Number of the first owned logical core, counted from core 0 of the driver's device 0.

@@ -10,6 +10,7 @@ use super::tables::{TableBlock, TableWords, Tables};
 use super::{PoolWords, SlotPool};
 use crate::abi::{dma_mem_log_entry_t, dmem_allocator_t, tdrv_ctx_t, virtual_core_t};
 use crate::error::{Cause, Error, Pool, Result};
+use crate::forensics::OomRecords;
 use crate::status::Status;
 
 /// Sizes of the pools of a [`Storage`].
@@ -63,6 +64,7 @@ pub struct Storage<const NODES: usize, const MODELS: usize, const MEM_REFS: usiz
     table_tags: UnsafeCell<[AtomicU8; MEM_REFS]>,
     tensors: UnsafeCell<[TensorSlot; TENSORS]>,
     storages: UnsafeCell<[StorageSlot; TENSORS]>,
+    oom: UnsafeCell<OomRecords>,
     ring: UnsafeCell<[[dma_mem_log_entry_t; RING]; MAX_DEVICES]>,
     notes: UnsafeCell<[[RingNote; RING]; MAX_DEVICES]>,
 }
@@ -106,7 +108,8 @@ impl<const NODES: usize, const MODELS: usize, const MEM_REFS: usize, const TENSO
         assert!(MODELS >= 1 && MEM_REFS >= 1 && TENSORS >= 1, "every pool needs a slot");
         assert!(MEM_REFS < 1 << 24, "mem_refs: 1 to 2^24 - 1");
         assert!(RING >= MAX_CORES_PER_DEVICE, "the event ring needs an entry per core");
-        // SAFETY: every member is an integer, an atomic, a raw pointer, a bool or an array of such; zero is a value of each.
+        // SAFETY: every member is an integer, an atomic, a raw pointer, a bool, uninitialised memory or an array of such; zero
+        // is a value of each.
         unsafe { core::mem::zeroed() }
     }
 
@@ -148,6 +151,7 @@ impl<const NODES: usize, const MODELS: usize, const MEM_REFS: usize, const TENSO
                 tables: Tables::new(cell(&self.tables), cell(&self.table_tags), MEM_REFS as u32, &self.table_words),
                 tensors: SlotPool::new(cell(&self.tensors), TENSORS as u32, tensors, Pool::Tensors),
                 storages: SlotPool::new(cell(&self.storages), TENSORS as u32, storages, Pool::TensorStorages),
+                oom: NonNull::new_unchecked(self.oom.get()),
                 ring: NonNull::new_unchecked(self.ring.get().cast()),
                 notes: NonNull::new_unchecked(self.notes.get().cast()),
                 ring_len: RING as u32,
@@ -192,6 +196,7 @@ pub(crate) struct Arenas {
     pub(crate) tables: Tables,
     pub(crate) tensors: SlotPool<TensorSlot>,
     pub(crate) storages: SlotPool<StorageSlot>,
+    pub(crate) oom: NonNull<OomRecords>,
     ring: NonNull<dma_mem_log_entry_t>,
     notes: NonNull<RingNote>,
     ring_len: u32,

@@ -91,7 +91,14 @@ impl<D: Driver, H: Hooks> System<D, H> {
         let node = match self.driver.alloc(core.device, &arguments, &mut range) {
             // SAFETY: as above; the range is fresh.
             Ok(()) => unsafe { self.dmem_publish(allocator, core, request, &range) },
-            Err(errno) => Err(refused(core, request, errno)),
+            Err(errno) => {
+                let error = refused(core, request, errno);
+                if let Cause::OutOfMemory(oom) = error.cause {
+                    // SAFETY: by contract.
+                    unsafe { self.oom_record(core, allocator, request, oom) };
+                }
+                Err(error)
+            }
         };
         match (node, request.group, entry) {
             (Ok(node), Some(group), Some(entry)) => {

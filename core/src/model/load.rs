@@ -86,6 +86,8 @@ impl<D: Driver, H: Hooks> System<D, H> {
             // SAFETY: the slot was free and is this thread's until it is published.
             unsafe {
                 self.begin_model(vnc, relative as u32, slot, set);
+                // Early: when the load runs out of memory the report names it.
+                text::put(&mut (*slot.as_ptr()).model.name, plan.name);
                 self.mem_refs_enter(slot, subgraph)?;
             }
         }

@@ -1,6 +1,7 @@
 //! What an application decides.
 
 use crate::environment::{CoreSelection, Environment};
+use crate::instance::Instance;
 use crate::scratchpad::DEFAULT_PAGE_SIZE;
 
 /// Configuration of a runtime.
@@ -8,6 +9,8 @@ use crate::scratchpad::DEFAULT_PAGE_SIZE;
 pub struct Config<H> {
     /// Platform services.
     pub hooks: H,
+    /// Kind of the machine, where the platform knows it. It is used where the driver does not know the routing ids.
+    pub instance: Instance,
     /// Physical cores of a logical core; `None` = the default of the machine (1 on SUNDA, else 2). SUNDA takes 1 only.
     pub logical_core_size: Option<u32>,
     /// Logical cores of the driver's devices to own; the others are not touched, and devices without an owned core are not
@@ -36,6 +39,7 @@ impl<H> Config<H> {
     pub const fn new(hooks: H) -> Self {
         Self {
             hooks,
+            instance: Instance::UNKNOWN,
             logical_core_size: None,
             cores: CoreSelection::All,
             scratchpad_page_size: DEFAULT_PAGE_SIZE,
@@ -62,6 +66,7 @@ impl<H> Config<H> {
     pub const fn from_environment(hooks: H, environment: &Environment) -> Self {
         Self {
             hooks,
+            instance: Instance::UNKNOWN,
             logical_core_size: Some(environment.logical_core_size),
             cores: environment.cores,
             scratchpad_page_size: environment.scratchpad_page_size,

@@ -39,6 +39,7 @@ pub(super) fn settle<D: Driver, H: Hooks>(arenas: &Arenas, driver: &D, config: &
     }
     Ok(Settings {
         arch,
+        instance: config.instance.settled(arch),
         cores_per_device,
         logical_core_size,
         first_vcore,
