@@ -153,6 +153,7 @@ pub use arena::{Capacities, DefaultStorage, LargeStorage, SmallStorage, Storage}
 pub use error::{CarveoutRule, Cause, Error, OutOfMemory, PlanFault, PlanPart, PlanRule, Pool, Result};
 pub use hash_table::ht_find;
 pub use lnc::{logical_core, logical_core_count, physical_core, physical_core_count};
+pub use model_db::LookUps;
 pub use runtime::{
     Allocation, CloseReport, Config, CoreUsage, Dmem, Draining, HbmCores, LogicalCore, Model, ModelUsage, Runtime, Tensor,
 };

@@ -13,6 +13,7 @@ use crate::error::{Cause, Error, Result};
 use crate::hooks::Hooks;
 use crate::instance::Instance;
 use crate::lnc;
+use crate::model_db::LookUps;
 use crate::sync::{self, Guard};
 
 /// What init settled.
@@ -35,6 +36,7 @@ pub(crate) struct Settings {
     /// Feature bits of the driver.
     pub(crate) features: u64,
     pub(crate) verbose_memory_table: bool,
+    pub(crate) look_ups: LookUps,
 }
 
 impl Settings {

@@ -2,6 +2,7 @@
 
 use crate::environment::{CoreSelection, Environment};
 use crate::instance::Instance;
+use crate::model_db::LookUps;
 use crate::scratchpad::DEFAULT_PAGE_SIZE;
 
 /// Configuration of a runtime.
@@ -31,6 +32,8 @@ pub struct Config<H> {
     pub process_wide: bool,
     /// Memory tables with one column per usage instead of one per class.
     pub verbose_memory_table: bool,
+    /// How models are found: without a lock, or as documented.
+    pub look_ups: LookUps,
 }
 
 impl<H> Config<H> {
@@ -48,6 +51,7 @@ impl<H> Config<H> {
             ring_entries: None,
             process_wide: false,
             verbose_memory_table: false,
+            look_ups: LookUps::LockFree,
         }
     }
 
@@ -75,6 +79,7 @@ impl<H> Config<H> {
             ring_entries: environment.ring_entries,
             process_wide: false,
             verbose_memory_table: environment.verbose_memory_table,
+            look_ups: LookUps::LockFree,
         }
     }
 }

@@ -50,6 +50,7 @@ pub(super) fn settle<D: Driver, H: Hooks>(arenas: &Arenas, driver: &D, config: &
         contiguous_scratchpad: config.contiguous_scratchpad && contiguous.is_ok(),
         features: probe.features,
         verbose_memory_table: config.verbose_memory_table,
+        look_ups: config.look_ups,
     })
 }
 
