@@ -157,6 +157,7 @@ pub use model_db::LookUps;
 pub use runtime::{
     Allocation, CloseReport, Config, CoreUsage, Dmem, Draining, HbmCores, LogicalCore, Model, ModelUsage, Runtime, Tensor,
 };
+pub use scratchpad::PageAdvice;
 pub use size::Size;
 pub use status::Status;
 pub use tensor::Placement;
