@@ -201,6 +201,7 @@ impl Database {
     /// Reads all units; tells whether nothing more is asked for.
     fn scan(&mut self, world: &World<'_>, options: &Options, matcher: &mut Matcher<'_>) -> Result<bool, Unreadable> {
         let mut builder = Builder::new(world, self);
+        builder.strings = std::mem::take(&mut matcher.strings);
         let mut files = Files::default();
         let mut complete = false;
         for book in &world.books {
@@ -217,7 +218,6 @@ impl Database {
                     let place = Place { file: builder.types.text(&name), line: u32::try_from(line).unwrap_or(0) };
                     builder.types.set_place(id, place);
                 }
-                builder.next_unit();
                 if options.first_only
                     && let Selection::Names(names) = matcher.selection()
                 {
@@ -235,6 +235,7 @@ impl Database {
                 break;
             }
         }
+        matcher.strings = std::mem::take(&mut builder.strings);
         if builder.fuel == 0 {
             let sections = world.books.first().map(|book| book.sections);
             let place = sections.map_or("debug information", |sections| sections.elf.span.place.as_str());

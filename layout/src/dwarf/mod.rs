@@ -7,6 +7,7 @@
 //! | `locate` | the other files a file refers to: debug files, shared (dwz) ones, split units, packages |
 //! | `world` | all units, and how entries refer to each other across them |
 //! | `die`, `build`, `members` | one entry, and the type it makes |
+//! | `dense` | what is known by place in a unit or section |
 //! | `windows` | the section of units, a few units at a time |
 //! | `parallel` | those parts on two threads |
 //! | `scan` | finds the entries that are asked for |
@@ -15,6 +16,7 @@
 
 mod archive;
 mod build;
+mod dense;
 mod die;
 mod documented;
 mod elf;

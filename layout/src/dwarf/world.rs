@@ -260,15 +260,23 @@ impl<'a> World<'a> {
 
     /// A string that an attribute holds or refers to.
     pub(crate) fn string(&self, unit: u32, context: &Context, value: &Value<'a>) -> Option<&'a [u8]> {
-        let book = self.book(unit);
-        match value {
-            AttributeValue::String(text) => Some(text.slice()),
-            AttributeValue::DebugStrRef(offset) => zero_ended(book.strings, offset.0),
-            AttributeValue::DebugLineStrRef(offset) => zero_ended(book.line_strings, offset.0),
-            AttributeValue::DebugStrRefSup(offset) => zero_ended(self.books[book.alternate?].strings, offset.0),
-            AttributeValue::DebugStrOffsetsIndex(index) => zero_ended(book.strings, self.string_offset(unit, context, index.0)?),
-            _ => None,
+        if let AttributeValue::String(text) = value {
+            return Some(text.slice());
         }
+        let (section, offset) = self.string_place(unit, context, value)?;
+        zero_ended(section, offset)
+    }
+
+    /// The section that an attribute refers to for its string, and where in it.
+    pub(crate) fn string_place(&self, unit: u32, context: &Context, value: &Value<'a>) -> Option<(&'a [u8], usize)> {
+        let book = self.book(unit);
+        Some(match value {
+            AttributeValue::DebugStrRef(offset) => (book.strings, offset.0),
+            AttributeValue::DebugLineStrRef(offset) => (book.line_strings, offset.0),
+            AttributeValue::DebugStrRefSup(offset) => (self.books[book.alternate?].strings, offset.0),
+            AttributeValue::DebugStrOffsetsIndex(index) => (book.strings, self.string_offset(unit, context, index.0)?),
+            _ => return None,
+        })
     }
 
     /// Offset of a string by its index.
@@ -319,7 +327,7 @@ impl<'a> World<'a> {
     }
 }
 
-fn zero_ended(bytes: &[u8], offset: usize) -> Option<&[u8]> {
+pub(crate) fn zero_ended(bytes: &[u8], offset: usize) -> Option<&[u8]> {
     let rest = bytes.get(offset..)?;
     Some(&rest[..memchr::memchr(0, rest)?])
 }
