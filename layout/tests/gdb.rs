@@ -190,6 +190,29 @@ fn hosts(out: &str, place: &str) {
 }
 
 #[test]
+fn the_offsets_of_a_file_are_those_of_its_debug_information() {
+    // Our own program has the documented layout: only the line that says where the offsets are from differs.
+    let own = env!("CARGO_BIN_EXE_nrt-layout");
+    let emitted = |arguments: &[&str]| {
+        let output = layout(arguments);
+        assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let (documented, read) = (emitted(&["emit", "gdb"]), emitted(&["emit", "gdb", "--elf", own]));
+    let differing: Vec<_> = documented.lines().zip(read.lines()).filter(|(one, other)| one != other).collect();
+    assert_eq!(documented.lines().count(), read.lines().count());
+    assert!(differing.iter().all(|(one, _)| *one == "# of the documented table"), "{differing:?}");
+    assert_eq!(differing.len(), 1);
+
+    // A file without those structs is refused.
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let other = common::compile(directory.path(), "struct other { int a; } other; int main(void) { return 0; }", &["-g"]);
+    let output = layout(&["emit", "gdb", "--elf", other.to_str().expect("UTF-8")]);
+    assert_eq!(code(&output), 3, "{}", text(&output.stdout));
+    assert!(text(&output.stderr).contains("tdrv_ctx_t"), "{}", text(&output.stderr));
+}
+
+#[test]
 fn faults_are_said() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let source = format!("source {}", script(directory.path()));

@@ -3,9 +3,9 @@
 mod common;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
-use common::{code, layout, text};
+use common::{absent, code, layout, text};
 use serde_json::Value;
 
 const SOURCE: &str = include_str!("samples/sample.c");
@@ -15,7 +15,7 @@ const SOURCE_CPP: &str = include_str!("samples/sample.cpp");
 fn tool(directory: &Path, words: &str) -> bool {
     let mut words = words.split(' ');
     let name = words.next().expect("a tool");
-    let done = Command::new(name).args(words).current_dir(directory).output();
+    let done = Command::new(name).args(words).current_dir(directory).stdin(Stdio::null()).output();
     done.is_ok_and(|output| output.status.success())
 }
 
@@ -100,11 +100,14 @@ fn c_in_every_wrapping() {
     let optional: &[(&str, &str)] = &[
         ("objcopy --compress-debug-sections=zstd plain zstd", "zstd"),
         ("objcopy --compress-debug-sections=zlib-gnu plain zdebug", "zdebug"),
-        ("llvm-dwp -e split -o split.dwp", "split"),
+        // Not llvm-dwp: version 14 never ends on what gcc makes of DWARF 5. The corpus has a package of DWARF 5.
         ("dwp -e split4 -o split4.dwp", "split4"),
     ];
     for (command, file) in optional {
         if tool(&folder, command) {
+            if command.contains("dwp ") {
+                assert!(tool(&folder, &format!("rm {file}-s.dwo")), "the package stands for the split unit");
+            }
             assert_eq!(built(&folder, "true", file, &[]), expected, "{command}");
         } else {
             skipped.push(*command);
@@ -118,7 +121,56 @@ fn c_in_every_wrapping() {
     } else {
         skipped.push("dwz -m");
     }
-    println!("{} wrappings of one C source agree; not tried: {skipped:?}", cases.len() + 1);
+    for command in skipped {
+        absent(command.split(' ').next().unwrap_or(command), &format!("not tried: {command}"));
+    }
+}
+
+#[test]
+fn c_for_other_machines() {
+    let (_keep, folder) = directory();
+    let plain = "struct point { int x, y; }; struct bits { unsigned a : 3, b : 7; unsigned long long c : 40; };\n\
+                 struct node { struct node *next; long number; char name[6]; struct point at; struct bits bits; } node;\n";
+    common::write(&folder, "m.c", plain.as_bytes());
+    // Offsets of next, number, name, at, bits; size; alignment.
+    let machines = [
+        ("gcc -m32", [0, 4, 8, 16, 24], 32, 4),
+        ("clang --target=i386-linux-gnu", [0, 4, 8, 16, 24], 32, 4),
+        ("clang --target=arm-linux-gnueabi", [0, 4, 8, 16, 24], 32, 8),
+        ("clang --target=mips-linux-gnu", [0, 4, 8, 16, 24], 32, 8),
+        ("clang --target=powerpc-linux-gnu", [0, 4, 8, 16, 24], 32, 8),
+        ("clang --target=aarch64-linux-gnu", [0, 8, 16, 24, 32], 40, 8),
+        ("clang --target=riscv64-linux-gnu", [0, 8, 16, 24, 32], 40, 8),
+        ("clang --target=powerpc64-linux-gnu", [0, 8, 16, 24, 32], 40, 8),
+        ("clang --target=s390x-linux-gnu", [0, 8, 16, 24, 32], 40, 8),
+    ];
+    for (compiler, offsets, size, align) in machines {
+        for dwarf in ["-gdwarf-4", "-gdwarf-5"] {
+            let file = format!("{compiler} {dwarf}").replace([' ', '='], "_");
+            if !tool(&folder, &format!("{compiler} {dwarf} -c -o {file} m.c")) {
+                absent(compiler, "objects for that machine are not read");
+                continue;
+            }
+            let path = folder.join(&file).to_str().expect("UTF-8").to_owned();
+            let types = show(&[&path, "node", "bits"]);
+            let node = types.iter().find(|ty| ty["name"] == "node").expect("node");
+            let members = |ty: &Value, key: &str| -> Vec<u64> {
+                ty["members"].as_array().expect("members").iter().map(|member| member[key].as_u64().expect(key)).collect()
+            };
+            let found = (members(node, "offset"), node["size"].as_u64(), node["align"].as_u64());
+            assert_eq!(found, (offsets.to_vec(), Some(size), Some(align)), "{compiler} {dwarf}");
+            // Bits are counted in the order in which that machine fills memory.
+            let bits = types.iter().find(|ty| ty["name"] == "bits").expect("bits");
+            assert_eq!((members(bits, "bit_size"), bits["size"].as_u64()), (vec![3, 7, 40], Some(8)), "{compiler} {dwarf}");
+            assert_eq!(members(bits, "bit_offset"), [0, 3, 10], "{compiler} {dwarf}");
+            for language in ["c", "rust", "csv", "json"] {
+                let output = layout(&["emit", language, "--elf", &path, "node"]);
+                assert_eq!(code(&output), 0, "{compiler} {dwarf} {language}: {}", text(&output.stderr));
+                assert!(!output.stdout.is_empty());
+            }
+            assert_eq!(code(&layout(&["diff", &path, &path])), 0, "{compiler} {dwarf}");
+        }
+    }
 }
 
 #[test]
@@ -127,21 +179,45 @@ fn cpp_in_every_wrapping() {
     let expected = built(&folder, "g++ -gdwarf-5 -o plain s.cpp", "plain", &[]);
     assert!(expected.len() > 40, "{}", expected.len());
     let names = |types: &[Value]| -> Vec<String> {
-        let place = |member: &Value| format!("{} {} {}", member["name"], member["offset"], member["size"]);
+        // In type units, g++ may only declare a base class that has virtual functions: its size is not told there.
+        let place = |member: &Value| match member["role"].as_str() {
+            Some("base") => format!("{} {}", member["type"], member["offset"]),
+            _ => format!("{} {} {}", member["name"], member["offset"], member["size"]),
+        };
         let places = |ty: &Value| ty["members"].as_array().map(|members| members.iter().map(place).collect::<Vec<_>>());
         types.iter().map(|ty| format!("{}::{} {} {:?}", ty["scope"], ty["name"], ty["size"], places(ty))).collect()
     };
-    for commands in ["g++ -gdwarf-4 -o x s.cpp", "g++ -gdwarf-5 -gsplit-dwarf -o x s.cpp", "g++ -gdwarf-5 -gz=zlib -c -o x s.cpp"]
+    // Each way of wrapping may keep more or fewer types than the others; those of this source are the same in all.
+    let own = |types: &[Value]| -> Vec<String> {
+        // The pointer to the virtual table has another name in each compiler.
+        let names = names(types).into_iter().map(|name| name.replace("_vptr$", "_vptr.").replace("class ", "struct "));
+        let mut own: Vec<String> = names.filter(|name| name.contains("\"outer") || name.contains("holder")).collect();
+        own.sort_unstable();
+        own
+    };
+    assert!(own(&expected).len() >= 9, "{:?}", own(&expected));
+    let shared_types = [
+        "g++ -gdwarf-5 -fdebug-types-section -o x s.cpp",
+        "g++ -gdwarf-4 -fdebug-types-section -c -o x s.cpp",
+        "clang++ -gdwarf-5 -fdebug-types-section -o x s.cpp",
+        "clang++ -gdwarf-4 -fdebug-types-section -c -o x s.cpp",
+    ];
+    for commands in [
+        "g++ -gdwarf-4 -o x s.cpp",
+        "g++ -gdwarf-5 -gsplit-dwarf -o x s.cpp",
+        "g++ -gdwarf-4 -gsplit-dwarf -o x s.cpp",
+        "g++ -gdwarf-5 -gz=zlib -c -o x s.cpp",
+        "clang++ -gdwarf-4 -o x s.cpp",
+        "clang++ -gdwarf-5 -gsplit-dwarf -c -o x s.cpp",
+    ]
+    .into_iter()
+    .chain(shared_types)
     {
-        assert_eq!(names(&built(&folder, commands, "x", &[])), names(&expected), "{commands}");
-    }
-    // Type units hold types that the unit itself does not need, and hold each only once.
-    for commands in ["g++ -gdwarf-5 -fdebug-types-section -o x s.cpp", "g++ -gdwarf-4 -fdebug-types-section -c -o x s.cpp"] {
-        let found = names(&built(&folder, commands, "x", &[]));
-        let wanted = names(&expected).into_iter().filter(|name| name.contains("\"outer"));
-        for name in wanted {
-            assert!(found.contains(&name), "{commands}: {name}");
+        if commands.starts_with("clang") && !tool(&folder, "clang++ --version") {
+            absent("clang++", commands);
+            continue;
         }
+        assert_eq!(own(&built(&folder, commands, "x", &[])), own(&expected), "{commands}");
     }
     let declared = show(&[folder.join("plain").to_str().expect("UTF-8"), "holder::declared"]);
     assert_eq!((declared.len(), &declared[0]["scope"]), (1, &"holder".into()), "completed outside of its class");

@@ -272,8 +272,11 @@ impl<'w, 'a> Builder<'w, 'a> {
             }
             let context = self.world.context(other.unit)?;
             let mut declared = Die::default();
-            if name.is_none() && read_at(self.world, &context, other, &mut declared)?.is_some() {
-                name = self.number(other.unit, &context, declared.name);
+            if (name.is_none() || scope.is_none()) && read_at(self.world, &context, other, &mut declared)?.is_some() {
+                name = match name {
+                    None => self.number(other.unit, &context, declared.name),
+                    own => own,
+                };
                 scope = match scope {
                     None => self.scope(other, &context)?,
                     own => own,

@@ -18,6 +18,9 @@ use crate::types::{Database, Keyword, Kind, Options, Place, Selection, Source};
 /// Sections smaller than this are not worth a thread.
 const SMALL: u64 = 1 << 23;
 
+/// The machine whose C interface aligns no scalar to more than 4 bytes.
+const EM_386: u16 = 3;
+
 /// Rounds of following pointers; each adds the types that the round before pointed to.
 const ROUNDS: usize = 64;
 
@@ -103,6 +106,7 @@ impl Database {
     ) -> Result<bool, Unreadable> {
         let build_id = hex(&elf.build_id());
         self.pointer_size = if elf.wide { 8 } else { 4 };
+        self.scalar_align = if elf.machine == EM_386 { 4 } else { 16 };
         let (sections, debug_path) = debug_file(elf, path, options)?;
         if !sections.has_types() {
             return Ok(false);

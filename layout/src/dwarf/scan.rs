@@ -193,12 +193,7 @@ pub(crate) fn scopes(builder: &mut Builder<'_, '_>, number: u32) -> gimli::Resul
 }
 
 /// Goes over all entries of a unit; tells the scopes of its types, and which types there are.
-fn walk<'a>(
-    builder: &mut Builder<'_, 'a>,
-    number: u32,
-    context: &Context,
-    mut visit: impl FnMut(&Met<'a>),
-) -> gimli::Result<()> {
+fn walk<'a>(builder: &mut Builder<'_, 'a>, number: u32, context: &Context, mut visit: impl FnMut(&Met<'a>)) -> gimli::Result<()> {
     let world = builder.world;
     let mut scopes: Vec<Scope> = Vec::new();
     let header = &world.units[number as usize].header;

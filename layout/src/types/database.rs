@@ -41,6 +41,8 @@ pub struct Database {
     pub sources: Vec<Source>,
     /// Size of a pointer in bytes on the machine the file is for.
     pub pointer_size: u64,
+    /// Alignment in bytes that no scalar exceeds on that machine; 0 = not known: 16.
+    pub(crate) scalar_align: u64,
     /// What could not be read and was left out, one line each.
     pub left_out: Vec<String>,
     /// Whether units refer to each other, so that they cannot be read a few at a time.

@@ -1,48 +1,62 @@
 #!/usr/bin/env bash
-# Speed and peak memory beside pahole, in one run: one struct, and all of them. Each figure is the best of three.
+# Speed and peak memory beside pahole, in one run: one struct, and all of them. Each figure is the best of the runs, which
+# take turns. "elapsed" compares what a user waits for (we read with two threads), "cpu" the work both do.
 #
 # usage: layout/tests/pahole/bench.sh FILE TYPE...       FILE with debug information; TYPEs to ask for one at a time
+#        RUNS=5 LAYOUT_PROGRAM=target/release/nrt-layout layout/tests/pahole/bench.sh ...
 set -euo pipefail
 if [ $# -lt 2 ]; then
-    sed -n '2,5s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,6s/^# \{0,1\}//p' "$0" >&2
     exit 2
 fi
+for tool in pahole readelf /usr/bin/time; do
+    command -v "$tool" >/dev/null || { echo "$tool is not installed" >&2; exit 3; }
+done
 root=$(cd "$(dirname "$0")/../../.." && pwd)
 file=$(realpath "$1")
 shift
 ours=${LAYOUT_PROGRAM:-}
 if [ -z "$ours" ]; then
     (cd "$root" && cargo build --quiet --release --package nrt-layout)
-    ours=$root/target/release/nrt-layout
+    ours=${CARGO_TARGET_DIR:-$root/target}/release/nrt-layout
 fi
 
-# Best seconds (elapsed, then processor) and peak kilobytes of three runs.
-best() {
-    local times
-    times=$(for _ in 1 2 3; do
-        /usr/bin/time -f '%e %U %S %M' "$@" 2>&1 >/dev/null | tail -1
-    done)
-    awk '{ cpu = $2 + $3
-           if (NR == 1 || $1 < e) e = $1
-           if (NR == 1 || cpu < c) c = cpu
-           if (NR == 1 || $4 > m) m = $4 } END { printf "%.2f %.2f %d", e, c, m }' <<<"$times"
+# Milliseconds of processor time by perf-like accounting of the shell are too coarse: time -f gives hundredths, so short
+# commands are run in a loop of ten.
+measure() {
+    local times=$1
+    shift
+    /usr/bin/time -a -o "$times" -f '%e %U %S %M' bash -c 'n=$1; shift; for ((i = 0; i < n; i++)); do "$@" >/dev/null 2>&1; done' _ "$@"
 }
 
 row() {
-    local what=$1 a b
-    a=$2 b=$3
-    awk -v what="$what" -v a="$a" -v b="$b" 'BEGIN {
-        split(a, o, " "); split(b, p, " ")
-        for (i = 1; i <= 2; i++) if (o[i] < 0.005) o[i] = 0.005
-        printf "%-28s %8.2f %8.2f %8d %8.2f %8.2f %8d %7.1fx %7.1fx %7.2f\n", what, o[1], o[2], o[3], p[1], p[2], p[3], p[1]/o[1], p[2]/o[2], o[3]/p[3] }'
+    local what=$1 loops=$2 one=$3 other=$4 a b i
+    a=$(mktemp) b=$(mktemp)
+    for ((i = 0; i < ${RUNS:-3}; i++)); do
+        # shellcheck disable=SC2086 # words of a command
+        measure "$a" "$loops" $one
+        # shellcheck disable=SC2086
+        measure "$b" "$loops" $other
+    done
+    awk -v what="$what" -v loops="$loops" '
+        { who = FNR == NR ? 1 : 2; cpu = $2 + $3
+          if (!(who in e) || $1 < e[who]) e[who] = $1
+          if (!(who in c) || cpu < c[who]) c[who] = cpu
+          if (!(who in m) || $4 > m[who]) m[who] = $4 }
+        END { for (w = 1; w <= 2; w++) { e[w] = e[w] / loops + 0.00005; c[w] = c[w] / loops + 0.00005 }
+              printf "%-36s %9.4f %9.4f %8d %9.4f %9.4f %8d %7.1fx %7.1fx %7.2f\n",
+                  what, e[1], c[1], m[1], e[2], c[2], m[2], e[2] / e[1], c[2] / c[1], m[1] / m[2] }' "$a" "$b"
+    rm -f "$a" "$b"
 }
 
-echo "$file: .debug_info $(readelf -SW "$file" | awk '/ \.debug_info /{ print strtonum("0x" $(NF-5)); exit }') bytes; $(pahole --version)"
-printf '%-28s %8s %8s %8s %8s %8s %8s %8s %8s %7s\n' "" "ours s" "cpu s" "KB" "pahole s" "cpu s" "KB" "faster" "cpu" "memory"
+bytes=$(readelf -SW "$file" | sed -n 's/^ *\[ *[0-9]*\] \.z\{0,1\}debug_info .* \([0-9a-f]\{6,\}\) 00 .*/\1/p' | head -1)
+echo "$file: .debug_info $((16#${bytes:-0})) bytes in the file; pahole $(pahole --version)"
+printf '%-36s %9s %9s %8s %9s %9s %8s %8s %8s %7s\n' "" "ours s" "cpu s" "KB" "pahole s" "cpu s" "KB" "elapsed" "cpu" "memory"
 for type in "$@"; do
-    row "$type (first definition)" "$(best "$ours" show --first "$file" "$type")" "$(best pahole -F dwarf -C "$type" "$file")"
+    row "$type, first definition" 10 "$ours show --first $file $type" "pahole -F dwarf -C $type $file"
 done
 for type in "$@"; do
-    row "$type (all units)" "$(best "$ours" show "$file" "$type")" "$(best pahole -F dwarf -C "$type" "$file")"
+    row "$type, every definition" 1 "$ours show $file $type" "pahole -F dwarf -C $type $file"
 done
-row "all structs" "$(best "$ours" show "$file")" "$(best pahole -F dwarf "$file")"
+row "all structs" 1 "$ours show $file" "pahole -F dwarf $file"
+row "all structs, pahole -j2" 1 "$ours show $file" "pahole -j2 -F dwarf $file"
