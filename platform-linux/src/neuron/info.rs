@@ -1,5 +1,6 @@
 //! What there is to tell about the devices, without attaching to them.
 
+use nrt_core::abi::driver::neuron_ioctl_mem_chunk_info;
 use nrt_core::driver::Errno;
 
 use super::connect::{LinuxDriver, MAX_CORES_PER_DEVICE};
@@ -9,7 +10,7 @@ use super::sysfs::{self, Attribute};
 use super::system::System;
 use crate::request::{
     Argument as _, DeviceBdfExt, DeviceGetAllAppsInfo, DumpMemChunks, GetLogicalToPhysicalNcMap, InPlace, MAX_PROCESSES,
-    ResourceMmapInfo, core_map, neuron_ioctl_mem_chunk_info,
+    ResourceMmapInfo, core_map,
 };
 
 /// HBM channels a device can have.

@@ -3,6 +3,7 @@
 
 use core::ptr::{NonNull, null_mut};
 
+use nrt_core::abi::driver::neuron_ioctl_mem_get_extended_info;
 use nrt_core::abi::mem_alloc_category_t;
 use nrt_core::driver::{AllocRequest, DeviceRange, Errno, OpenedDevice};
 
@@ -15,7 +16,7 @@ use super::version::DriverVersion;
 use crate::PAGE;
 use crate::request::{
     DeviceBdfExt, HostDeviceId, MemAlloc, MemAllocV2, MemAllocV2Mt, MemAllocV2Mt64, MemFree, MemGetExtendedInfo, MemGetInfo,
-    MemGetPa, Reply, Request, neuron_ioctl_mem_get_extended_info,
+    MemGetPa, Reply, Request,
 };
 
 /// The driver's granule in bytes.

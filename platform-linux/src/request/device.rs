@@ -2,12 +2,13 @@
 
 use nrt_core::abi_struct;
 
-use super::{
-    Argument as _, arguments, neuron_app_info, neuron_ioctl_compatible_version, neuron_ioctl_crwl_nc_map,
-    neuron_ioctl_crwl_nc_map_ext, neuron_ioctl_device_basic_info, neuron_ioctl_device_bdf_ext, neuron_ioctl_device_driver_info,
-    neuron_ioctl_device_info, neuron_ioctl_get_apps_info, neuron_ioctl_get_logical_to_physical_nc_map,
-    neuron_ioctl_get_va_placement, neuron_ioctl_host_device_id, neuron_ioctl_host_device_id_to_rid_map, neuron_ioctl_nc_map,
-    neuron_ioctl_nc_map_entry, neuron_ioctl_resource_mmap_info, requests,
+use super::{Argument as _, arguments, requests};
+use nrt_core::abi::driver::{
+    neuron_app_info, neuron_ioctl_compatible_version, neuron_ioctl_crwl_nc_map, neuron_ioctl_crwl_nc_map_ext,
+    neuron_ioctl_device_basic_info, neuron_ioctl_device_bdf_ext, neuron_ioctl_device_driver_info, neuron_ioctl_device_info,
+    neuron_ioctl_get_apps_info, neuron_ioctl_get_logical_to_physical_nc_map, neuron_ioctl_get_va_placement,
+    neuron_ioctl_host_device_id, neuron_ioctl_host_device_id_to_rid_map, neuron_ioctl_nc_map, neuron_ioctl_nc_map_entry,
+    neuron_ioctl_resource_mmap_info,
 };
 
 /// Processes that can be attached to a device at once.

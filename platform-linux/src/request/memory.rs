@@ -2,11 +2,11 @@
 
 use nrt_core::driver::AllocRequest;
 
-use super::{
-    Argument as _, arguments, neuron_ioctl_dump_mem_chunks, neuron_ioctl_mem_alloc, neuron_ioctl_mem_alloc_v2,
-    neuron_ioctl_mem_alloc_v2_mem_type, neuron_ioctl_mem_alloc_v2_mem_type64, neuron_ioctl_mem_chunk_info, neuron_ioctl_mem_free,
-    neuron_ioctl_mem_get_extended_info, neuron_ioctl_mem_get_info, neuron_ioctl_mem_get_mc_mmap_info,
-    neuron_ioctl_mem_get_mc_mmap_info_v2, neuron_ioctl_mem_get_pa, requests,
+use super::{Argument as _, arguments, requests};
+use nrt_core::abi::driver::{
+    neuron_ioctl_dump_mem_chunks, neuron_ioctl_mem_alloc, neuron_ioctl_mem_alloc_v2, neuron_ioctl_mem_alloc_v2_mem_type,
+    neuron_ioctl_mem_alloc_v2_mem_type64, neuron_ioctl_mem_chunk_info, neuron_ioctl_mem_free, neuron_ioctl_mem_get_extended_info,
+    neuron_ioctl_mem_get_info, neuron_ioctl_mem_get_mc_mmap_info, neuron_ioctl_mem_get_mc_mmap_info_v2, neuron_ioctl_mem_get_pa,
 };
 
 arguments!(

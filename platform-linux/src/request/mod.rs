@@ -12,21 +12,15 @@
 #![allow(unsafe_code)]
 
 mod copy;
-mod copy_structs;
 mod device;
-mod device_structs;
 mod memory;
-mod memory_structs;
 pub mod scope;
 
 use core::ffi::c_void;
 
 pub use copy::*;
-pub use copy_structs::*;
 pub use device::*;
-pub use device_structs::*;
 pub use memory::*;
-pub use memory_structs::*;
 use nrt_core::driver::{DriverResult, Errno};
 pub use rustix::ioctl::Ioctl;
 

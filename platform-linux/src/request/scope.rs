@@ -1,5 +1,6 @@
 //! Every request of the drivers 2.24.7, 2.25.4 and 2.26.5, and what becomes of it here.
 
+use nrt_core::abi::driver::*;
 use nrt_core::abi::{Reflect as _, reflect::StructInfo};
 
 use super::*;

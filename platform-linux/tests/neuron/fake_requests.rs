@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 
+use nrt_core::abi::driver::*;
 use nrt_core::driver::feature;
 use nrt_linux::neuron::Kind;
 use nrt_linux::request::*;

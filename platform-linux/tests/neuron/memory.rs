@@ -1,10 +1,9 @@
 //! The allocation ladder, queries, mapping, release.
 
+use nrt_core::abi::driver::{neuron_ioctl_mem_alloc, neuron_ioctl_mem_alloc_v2_mem_type64};
 use nrt_core::driver::{AllocRequest, DeviceRange, Driver as _, Errno};
 use nrt_linux::neuron::{Fault, Kind, LinuxDriver, Refusal, Selection};
-use nrt_linux::request::{
-    MemGetExtendedInfo, MemGetInfo, MemGetPa, neuron_ioctl_mem_alloc, neuron_ioctl_mem_alloc_v2_mem_type64,
-};
+use nrt_linux::request::{MemGetExtendedInfo, MemGetInfo, MemGetPa};
 
 use crate::fake::{Fake, Setup};
 

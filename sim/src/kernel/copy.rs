@@ -10,6 +10,8 @@ use crate::device::{Device, QUEUES};
 
 /// Bytes of one descriptor, which is also what length 0 stands for in it.
 const DESCRIPTOR: u64 = 65536;
+/// Largest direct write to PCI memory, in bytes.
+const DIRECT_LIMIT: u64 = 8192;
 /// Oversize requests after which a ring has no room for another; that one takes the rest.
 const RING_LOSSES: u8 = 4;
 
@@ -38,6 +40,15 @@ pub struct AsyncCopy {
     pub wait: i32,
 }
 
+/// What became of a request to reset cores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResetRequest {
+    /// The cores are reset, and the process has to wait for it.
+    Done,
+    /// The process has not waited for the one before.
+    Pending,
+}
+
 impl Kernel {
     /// Checks an access to `size` bytes at `offset` of a chunk. Length 0 is fine up to the end of the chunk: user
     /// buffer copies of nothing are harmless.
@@ -52,6 +63,34 @@ impl Kernel {
             self.room_in_ring(&state, &chunk)?;
         }
         Ok(span)
+    }
+
+    /// Checks one piece of a zero-copy transfer. SUNDA only has the direct write: to the device, at most `window` bytes
+    /// (and 8192), size and offset multiples of 4.
+    ///
+    /// # Errors
+    /// [`Errno::EINVAL`] for length 0 and where there is no such transfer, else as [`access`](Self::access).
+    pub fn zero_copy(
+        &self,
+        device: u32,
+        handle: u64,
+        offset: u64,
+        size: u64,
+        to_device: bool,
+        window: u64,
+    ) -> DriverResult<Span> {
+        let span = self.access(device, handle, offset, size)?;
+        let aligned = size.is_multiple_of(4) && offset.is_multiple_of(4);
+        let direct = to_device && aligned && size <= window.min(DIRECT_LIMIT);
+        let possible = self.config.arch != Arch::Sunda || direct;
+        if size != 0 && possible { Ok(span) } else { Err(Errno::EINVAL) }
+    }
+
+    /// Asynchronous copies of a device that were started and not waited for yet.
+    #[must_use]
+    pub fn outstanding_copies(&self, device: u32) -> u32 {
+        let outstanding = |contexts: &[bool; 2]| contexts.iter().filter(|context| **context).count() as u32;
+        self.device(device).map_or(0, |state| state.contexts.iter().map(outstanding).sum())
     }
 
     /// Checks a fill of `size` bytes at `offset` of a chunk.
@@ -244,5 +283,27 @@ impl Kernel {
             }
         }
         Ok(())
+    }
+
+    /// Resets cores for a process, one request at a time until it is waited for (`driver-abi` §18).
+    ///
+    /// # Errors
+    /// [`Errno::EINVAL`] for a device that does not exist, [`Errno::EBUSY`] when 16 processes have not waited for theirs.
+    pub fn request_reset(&self, pid: u32, device: u32, cores: u32) -> DriverResult<ResetRequest> {
+        {
+            let mut state = self.device(device)?;
+            if state.resets.contains(&pid) {
+                return Ok(ResetRequest::Pending);
+            }
+            *state.resets.iter_mut().find(|owner| **owner == 0).ok_or(Errno::EBUSY)? = pid;
+        }
+        self.reset_cores(device, cores).map(|()| ResetRequest::Done)
+    }
+
+    /// Waits for the reset of a process, which is done at once; tells whether there was one.
+    pub fn take_reset(&self, pid: u32, device: u32) -> bool {
+        let Ok(mut state) = self.device(device) else { return false };
+        let found = state.resets.iter_mut().find(|owner| **owner == pid);
+        found.map(|owner| *owner = 0).is_some()
     }
 }

@@ -2,6 +2,7 @@
 
 mod books;
 mod context_tree;
+mod core_slice;
 mod coverage;
 mod dmem;
 mod dmem_copy;
@@ -16,6 +17,7 @@ mod model_run;
 mod plans;
 mod pools;
 mod raw;
+mod reserved;
 mod ring;
 mod scratchpad;
 mod scratchpad_cores;
