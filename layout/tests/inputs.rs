@@ -178,24 +178,26 @@ fn cpp_in_every_wrapping() {
     let (_keep, folder) = directory();
     let expected = built(&folder, "g++ -gdwarf-5 -o plain s.cpp", "plain", &[]);
     assert!(expected.len() > 40, "{}", expected.len());
-    let names = |types: &[Value]| -> Vec<String> {
-        // In type units, g++ may only declare a base class that has virtual functions: its size is not told there.
+    let names = |types: &[Value], sizes: bool| -> Vec<String> {
+        // Type units may only declare what they hold: g++ a base class that has virtual functions, clang a type of an
+        // anonymous namespace. Its size is not told there.
         let place = |member: &Value| match member["role"].as_str() {
             Some("base") => format!("{} {}", member["type"], member["offset"]),
+            _ if !sizes => format!("{} {}", member["name"], member["offset"]),
             _ => format!("{} {} {}", member["name"], member["offset"], member["size"]),
         };
         let places = |ty: &Value| ty["members"].as_array().map(|members| members.iter().map(place).collect::<Vec<_>>());
         types.iter().map(|ty| format!("{}::{} {} {:?}", ty["scope"], ty["name"], ty["size"], places(ty))).collect()
     };
     // Each way of wrapping may keep more or fewer types than the others; those of this source are the same in all.
-    let own = |types: &[Value]| -> Vec<String> {
+    let own = |types: &[Value], sizes: bool| -> Vec<String> {
         // The pointer to the virtual table has another name in each compiler.
-        let names = names(types).into_iter().map(|name| name.replace("_vptr$", "_vptr.").replace("class ", "struct "));
+        let names = names(types, sizes).into_iter().map(|name| name.replace("_vptr$", "_vptr.").replace("class ", "struct "));
         let mut own: Vec<String> = names.filter(|name| name.contains("\"outer") || name.contains("holder")).collect();
         own.sort_unstable();
         own
     };
-    assert!(own(&expected).len() >= 9, "{:?}", own(&expected));
+    assert!(own(&expected, true).len() >= 9, "{:?}", own(&expected, true));
     let shared_types = [
         "g++ -gdwarf-5 -fdebug-types-section -o x s.cpp",
         "g++ -gdwarf-4 -fdebug-types-section -c -o x s.cpp",
@@ -217,7 +219,8 @@ fn cpp_in_every_wrapping() {
             absent("clang++", commands);
             continue;
         }
-        assert_eq!(own(&built(&folder, commands, "x", &[])), own(&expected), "{commands}");
+        let sizes = !(commands.starts_with("clang") && commands.contains("-fdebug-types-section"));
+        assert_eq!(own(&built(&folder, commands, "x", &[]), sizes), own(&expected, sizes), "{commands}");
     }
     let declared = show(&[folder.join("plain").to_str().expect("UTF-8"), "holder::declared"]);
     assert_eq!((declared.len(), &declared[0]["scope"]), (1, &"holder".into()), "completed outside of its class");

@@ -240,6 +240,10 @@ fn samples_agree_with_pahole() {
                 continue;
             }
             for (flags, theirs) in BUILDS {
+                // Reading the headers of C++ takes compilers seconds: each of its three ways once.
+                if source == "sample.cpp" && !matches!(flags, "-gdwarf-4" | "-gdwarf-5 -gz=zlib" | "-gdwarf-4 -gsplit-dwarf") {
+                    continue;
+                }
                 let directory = tempfile::tempdir().expect("a temporary directory");
                 let built = Command::new(compiler)
                     .args(flags.split(' '))
@@ -269,7 +273,7 @@ fn samples_agree_with_pahole() {
     let version = Command::new("pahole").arg("--version").output().expect("pahole runs");
     let version = text(&version.stdout).trim().to_owned();
     common::leave("pahole", &format!("pahole {version}: {files} files, {structs} structs, {members} members: 0 differences\n"));
-    assert!(files >= BUILDS.len() * 2, "at least one compiler of each language");
+    assert!(files >= BUILDS.len() + 3 + PREBUILT.len(), "at least one compiler of each language");
 }
 
 /// The large files, which are no part of this repository: nothing to do without.

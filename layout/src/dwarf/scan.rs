@@ -10,6 +10,7 @@ use memchr::memmem;
 
 use super::build::{Builder, Depth};
 use super::dense::Strings;
+use super::die::{Die, read_at};
 use super::world::{At, Book, Context, Value, World};
 use crate::types::draft::TextNumber;
 use crate::types::hash::QuickMap;
@@ -213,7 +214,7 @@ fn walk<'a>(builder: &mut Builder<'_, 'a>, number: u32, context: &Context, mut v
             entries.skip_attributes(abbreviation.attributes())?;
             continue;
         }
-        let (mut name, mut completes, mut declaration, mut sibling) = (None, false, false, None);
+        let (mut name, mut completes, mut declaration, mut sibling, mut signature) = (None, false, false, None, None);
         for spec in abbreviation.attributes() {
             match spec.name() {
                 gimli::DW_AT_name => name = Some(entries.read_attribute(*spec)?.raw_value()),
@@ -224,6 +225,7 @@ fn walk<'a>(builder: &mut Builder<'_, 'a>, number: u32, context: &Context, mut v
                 gimli::DW_AT_declaration => {
                     declaration = matches!(entries.read_attribute(*spec)?.raw_value(), AttributeValue::Flag(true));
                 }
+                gimli::DW_AT_signature if is_scope => signature = Some(entries.read_attribute(*spec)?.raw_value()),
                 gimli::DW_AT_sibling if leaf => sibling = Some(entries.read_attribute(*spec)?.raw_value()),
                 _ => entries.skip_attributes(std::slice::from_ref(spec))?,
             }
@@ -248,7 +250,12 @@ fn walk<'a>(builder: &mut Builder<'_, 'a>, number: u32, context: &Context, mut v
             let full = if tag == gimli::DW_TAG_subprogram || context.c_like {
                 around
             } else {
-                let name = name.and_then(|name| world.string(number, context, &name));
+                let name = match (name, signature) {
+                    (Some(name), _) => world.string(number, context, &name),
+                    // Around a class in a type unit, clang only refers to the class that holds it.
+                    (None, Some(signature)) => name_of(world, number, &signature)?,
+                    (None, None) => None,
+                };
                 let name = name.map_or_else(|| "(anonymous)".into(), String::from_utf8_lossy);
                 join(builder, around, &name)
             };
@@ -256,6 +263,15 @@ fn walk<'a>(builder: &mut Builder<'_, 'a>, number: u32, context: &Context, mut v
         }
     }
     Ok(())
+}
+
+/// The name of the entry that an attribute refers to.
+fn name_of<'a>(world: &World<'a>, unit: u32, reference: &Value<'a>) -> gimli::Result<Option<&'a [u8]>> {
+    let Some(at) = world.target(unit, reference) else { return Ok(None) };
+    let context = world.context(at.unit)?;
+    let mut die = Die::default();
+    let there = read_at(world, &context, at, &mut die)?.is_some();
+    Ok(die.name.filter(|_| there).and_then(|name| world.string(at.unit, &context, &name)))
 }
 
 /// Longest full name of a scope in bytes; what is inside of longer ones is named as if it stood outside.
