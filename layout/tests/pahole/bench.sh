@@ -21,8 +21,7 @@ if [ -z "$ours" ]; then
     ours=${CARGO_TARGET_DIR:-$root/target}/release/nrt-layout
 fi
 
-# Milliseconds of processor time by perf-like accounting of the shell are too coarse: time -f gives hundredths, so short
-# commands are run in a loop of ten.
+# `time` tells hundredths of a second: what takes less than half a second is run ten times at once.
 measure() {
     local times=$1
     shift
@@ -30,8 +29,10 @@ measure() {
 }
 
 row() {
-    local what=$1 loops=$2 one=$3 other=$4 a b i
+    local what=$1 one=$2 other=$3 loops=1 a b i started=${EPOCHREALTIME/[.,]/}
     a=$(mktemp) b=$(mktemp)
+    $other >/dev/null 2>&1
+    [ $((${EPOCHREALTIME/[.,]/} - started)) -gt 500000 ] || loops=10
     for ((i = 0; i < ${RUNS:-3}; i++)); do
         # shellcheck disable=SC2086 # words of a command
         measure "$a" "$loops" $one
@@ -53,10 +54,10 @@ bytes=$(readelf -SW "$file" | sed -n 's/^ *\[ *[0-9]*\] \.z\{0,1\}debug_info .* 
 echo "$file: .debug_info $((16#${bytes:-0})) bytes in the file; pahole $(pahole --version)"
 printf '%-36s %9s %9s %8s %9s %9s %8s %8s %8s %7s\n' "" "ours s" "cpu s" "KB" "pahole s" "cpu s" "KB" "elapsed" "cpu" "memory"
 for type in "$@"; do
-    row "$type, first definition" 10 "$ours show --first $file $type" "pahole -F dwarf -C $type $file"
+    row "$type, first definition" "$ours show --first $file $type" "pahole -F dwarf -C $type $file"
 done
 for type in "$@"; do
-    row "$type, every definition" 1 "$ours show $file $type" "pahole -F dwarf -C $type $file"
+    row "$type, every definition" "$ours show $file $type" "pahole -F dwarf -C $type $file"
 done
-row "all structs" 1 "$ours show $file" "pahole -F dwarf $file"
-row "all structs, pahole -j2" 1 "$ours show $file" "pahole -j2 -F dwarf $file"
+row "all structs" "$ours show $file" "pahole -F dwarf $file"
+row "all structs, pahole -j2" "$ours show $file" "pahole -j2 -F dwarf $file"
