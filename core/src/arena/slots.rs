@@ -197,6 +197,9 @@ pub(crate) struct CoreSide {
     pub(crate) running_thread: AtomicU64,
     /// Thread that copies through this core's bounce buffer, or 0.
     pub(crate) copying_thread: AtomicU64,
+    /// Bit h set: a copy with wait handle h may still be in flight, left behind by a transfer that failed. Under the lock of
+    /// the copy buffer.
+    pub(crate) unsettled_copies: AtomicU32,
     /// Models that use the core's shared microcode library. Under the staging lock.
     pub(crate) ulib_users: AtomicU32,
 }

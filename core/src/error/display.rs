@@ -26,7 +26,6 @@ impl fmt::Display for Cause {
             Self::UsageOutOfRange(usage) => write!(f, "usage {usage} does not exist, expected 0 to 21"),
             Self::ZeroSize => f.write_str("the size is 0"),
             Self::Alignment(align) => write!(f, "alignment {align} is not a power of two"),
-            Self::HostAlignment(align) => write!(f, "alignment {align} in host memory, expected none"),
             Self::ChannelOutOfRange { channel, channels } => {
                 write!(f, "HBM channel {channel} does not exist, the device has {channels}")
             }

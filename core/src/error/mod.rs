@@ -130,8 +130,6 @@ pub enum Cause {
     ZeroSize,
     /// The alignment is not a power of two.
     Alignment(u64),
-    /// Pinned host memory cannot be aligned beyond a page.
-    HostAlignment(u64),
     /// No such HBM channel on this architecture.
     ChannelOutOfRange {
         /// The channel.

@@ -10,8 +10,8 @@
 //! Whatever fails, the destroy runs on what is there.
 
 use core::ptr::{NonNull, null_mut};
-use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicBool, AtomicU64};
 
 use crate::abi::{dmem_allocator_type_t, mem_alloc_category_t, physical_core_t, tpb_t};
 use crate::arena::{Arenas, MAX_CORES_PER_DEVICE, Storage};
@@ -55,7 +55,8 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
         };
         // SAFETY: the storage is claimed, lives for ever, and this is the initialisation.
         let tree = unsafe { Tree::new(arenas.tree) };
-        let system = System { arenas, tree, driver, hooks: config.hooks, settings };
+        let driver_aligns = AtomicBool::new(true);
+        let system = System { arenas, tree, driver, hooks: config.hooks, settings, driver_aligns };
         let runtime = Self { system, gate: Gate::new(), peak: AtomicU64::new(0) };
         // SAFETY: nobody else has this runtime yet.
         match unsafe { runtime.system.bring_up() } {
@@ -186,6 +187,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
         side.ring_len.store(if owned.contains(&core) { segment } else { 0 }, Relaxed);
         side.running_thread.store(0, Relaxed);
         side.copying_thread.store(0, Relaxed);
+        side.unsettled_copies.store(0, Relaxed);
     }
 
     /// Pass B for one core.
@@ -245,6 +247,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
 
     /// Takes the bounce buffer of a core down again; gives the number of requests the driver refused.
     pub(super) fn bounce_destroy(&self, core: &ResolvedCore) -> u32 {
+        self.settle_copies(core);
         // SAFETY: the caller is the only user of the system; indices below the array lengths.
         unsafe {
             let side = self.arenas.devices.add(core.device as usize).as_ptr();

@@ -22,7 +22,7 @@ use super::{CoreUsage, Dmem, Draining, Model, Runtime, Tensor};
 pub struct Allocation<'a> {
     /// Bytes; not 0.
     pub bytes: u64,
-    /// Alignment of the physical address: 0, or a power of two. At most 4096 in host memory.
+    /// Alignment of the device address: 0, or a power of two. What the driver cannot align takes its alignment on top.
     pub align: u64,
     /// Where.
     pub location: Location,

@@ -125,7 +125,7 @@ fn a_staging_that_fails_is_reported_and_leaves_no_cache() {
     let before = books(&runtime);
     let mut failures = 0;
     for (errno, status) in [(Errno::ENOMEM, Status::Resource), (Errno::EIO, Status::Failure)] {
-        for (call, count) in [(Call::Alloc, 2), (Call::Copy, 4), (Call::Fill, 1)] {
+        for (call, count) in [(Call::Alloc, 2), (Call::CopyStart, 4), (Call::Fill, 1)] {
             for nth in 1..=count {
                 runtime.driver().watch(&[call]);
                 runtime.driver().fail_nth(nth, errno);
