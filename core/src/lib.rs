@@ -133,6 +133,7 @@ pub mod ledger;
 mod lnc;
 pub mod model;
 mod model_db;
+pub mod observer;
 mod runtime;
 mod scratchpad;
 pub mod status;
@@ -150,7 +151,8 @@ pub use hash_table::ht_find;
 pub use lnc::{logical_core, logical_core_count, physical_core, physical_core_count};
 pub use runtime::{
     Allocation, CloseReport, Config, CoreUsage, Dmem, Draining, HbmCores, LogicalCore, Model, ModelUsage, Runtime, Tensor,
+    TensorSet, Underway,
 };
 pub use status::Status;
-pub use tensor::Placement;
+pub use tensor::{Access, Fence, Placement, ReadPiece, WritePiece};
 pub use usage::{Class, Location, Usage};

@@ -14,6 +14,7 @@ use crate::error::{Cause, Error, Result};
 use crate::hooks::Hooks;
 use crate::lnc;
 use crate::sync::{self, Guard};
+use crate::tensor::CompletionPlane;
 
 /// What init settled.
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +81,8 @@ pub(crate) struct System<D, H> {
     pub(crate) settings: Settings,
     /// Until the driver says that it cannot align memory.
     pub(crate) driver_aligns: AtomicBool,
+    /// Where those sleep who wait for the completion of an output.
+    pub(crate) completions: CompletionPlane,
 }
 
 impl<D: Driver, H: Hooks> System<D, H> {
@@ -152,6 +155,14 @@ impl<D: Driver, H: Hooks> System<D, H> {
         let group = self.settings.arch.cores_per_hbm();
         let first = core.core / group * group;
         (first..first + group).filter(|&core_idx| self.tree.resolve(core.device, core_idx).is_ok()).collect()
+    }
+
+    /// Whether the calling thread executes a model on any core.
+    pub(crate) fn executes(&self) -> bool {
+        let thread = self.hooks.thread_id();
+        let mut executes = false;
+        self.for_each_core(|core| executes |= self.arenas.core(core.device, core.core).running_thread.load(Relaxed) == thread);
+        executes
     }
 
     /// Device bytes all cores hold now.

@@ -97,8 +97,19 @@ impl fmt::Display for Cause {
                 CarveoutRule::Size => f.write_str("EVTACCEL carveout: the size must be 8"),
             },
             Self::Ucode(what) => write!(f, "microcode library: {what}"),
-            Self::Binding { index, need, have } => {
-                write!(f, "slot {index} needs a tensor of at least {need} bytes, bound are {have}")
+            Self::NoStorage => f.write_str("the tensor has no storage"),
+            Self::NoBytes => f.write_str("the tensor has a size but no bytes"),
+            Self::NotDeviceMemory => f.write_str("the tensor is plain host memory, expected memory of a device"),
+            Self::TensorInUse => f.write_str("others hold the tensor: a run, or a second handle to it"),
+            Self::UnknownTensor => f.write_str("the tensor set has no such name"),
+            Self::NameWithNul => f.write_str("a name with a NUL in it"),
+            Self::Binding { output, index, need: 0, .. } => {
+                let direction = if output { "output" } else { "input" };
+                write!(f, "{direction} {index} is bound, the model declares {index}")
+            }
+            Self::Binding { output, index, need, have } => {
+                let direction = if output { "output" } else { "input" };
+                write!(f, "{direction} {index} needs a tensor of at least {need} bytes, bound are {have}")
             }
             Self::WrongCore { tensor, model } => write!(f, "the tensor lives on logical core {tensor}, the model on {model}"),
             Self::DifferentHbm { source, target } => {
@@ -108,6 +119,9 @@ impl fmt::Display for Cause {
                 write!(f, "a device copy from ND {source} to ND {target}, expected one device")
             }
             Self::Reentered => f.write_str("an executor or a source of bytes called back into the core that waits for it"),
+            Self::WaitsForItself => {
+                f.write_str("the calling thread is inside an operation that this one would wait for: it would wait for itself")
+            }
             Self::TimedOut(what) => write!(f, "timed out waiting for {what}"),
             Self::Busy { operations, models } => write!(f, "{operations} operations and {models} models are still in use"),
             Self::Source(what) => write!(f, "the source of the bytes failed: {what}"),

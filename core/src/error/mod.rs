@@ -37,6 +37,10 @@ pub enum Pool {
     Tensors,
     /// Tensor backings.
     TensorStorages,
+    /// Tensor sets.
+    TensorSets,
+    /// Names in tensor sets.
+    TensorSetEntries,
     /// Inputs plus outputs of one model on one core.
     FeatureMaps,
     /// Lists and tables of placed variables, and the functions of staged microcode libraries.
@@ -56,6 +60,8 @@ impl Pool {
             Self::MemRefs => "mem_refs",
             Self::Tensors => "tensors",
             Self::TensorStorages => "tensor storages",
+            Self::TensorSets => "tensor sets",
+            Self::TensorSetEntries => "names in tensor sets",
             Self::FeatureMaps => "feature maps of a model",
             Self::Tables => "tables of variables and library functions",
             Self::EventRing => "event-ring entries",
@@ -287,8 +293,22 @@ pub enum Cause {
     Carveout(CarveoutRule),
     /// A microcode library is not acceptable.
     Ucode(&'static str),
+    /// The tensor has no storage.
+    NoStorage,
+    /// The tensor has a size but no bytes.
+    NoBytes,
+    /// The tensor is not memory the driver knows, or not device memory where that is needed.
+    NotDeviceMemory,
+    /// Others hold the tensor: a run, or a second handle.
+    TensorInUse,
+    /// The set has no tensor of this name.
+    UnknownTensor,
+    /// A name with a NUL in it.
+    NameWithNul,
     /// A tensor does not fit the slot it is bound to.
     Binding {
+        /// An output, not an input.
+        output: bool,
         /// Index of the slot.
         index: u32,
         /// Bytes the model needs.
@@ -319,6 +339,8 @@ pub enum Cause {
     },
     /// An executor or a source called back into the core that waits for it.
     Reentered,
+    /// The calling thread is inside an operation that this one would wait for.
+    WaitsForItself,
     /// A wait ran into its deadline.
     TimedOut(&'static str),
     /// Operations or references are still out.

@@ -28,6 +28,9 @@ pub struct Config<H> {
     /// Zero-copy writes of at most this many bytes may go through the PCI window (`NEURON_RT_DBG_DIRECT_BAR4_WRITE_SIZE`);
     /// `None` = the default of the architecture: 4096, but 0 on SUNDA.
     pub direct_write_bytes: Option<u32>,
+    /// Makes this the runtime of the process: its tree becomes the process-wide `tdrv_ctx_0` before any device is opened, and
+    /// init refuses when another runtime is that already.
+    pub process_wide: bool,
     /// Memory tables with one column per usage instead of one per class.
     pub verbose_memory_table: bool,
 }
@@ -46,6 +49,7 @@ impl<H> Config<H> {
             ring_entries: None,
             zero_copy: false,
             direct_write_bytes: None,
+            process_wide: false,
             verbose_memory_table: false,
         }
     }
@@ -73,6 +77,7 @@ impl<H> Config<H> {
             ring_entries: environment.ring_entries,
             zero_copy: false,
             direct_write_bytes: None,
+            process_wide: false,
             verbose_memory_table: environment.verbose_memory_table,
         }
     }

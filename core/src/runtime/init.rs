@@ -1,21 +1,21 @@
 //! Bring-up (fact sheet `context-tree` §10, without the engines).
 //!
-//! 1. Claim the storage.
+//! 1. Claim the storage, write the empty tree; the runtime of the process installs it (a second one is refused here).
 //! 2. Ask the driver what there is; settle the logical cores and which of them are ours.
-//! 3. Write the empty tree and the routing ids.
-//! 4. Per device with a core of ours: open it, write its record and its ledger.
-//! 5. Per core of ours: GLOBAL heap, model database, library cache, scratchpad, bounce buffer.
+//! 3. Read the routing ids, write the table of logical cores.
+//! 4. Pass A, per device with a core of ours: open it, write its record; per core bounce buffer and GLOBAL heap; the ledger.
+//! 5. Pass B, per core of ours: library cache, model database, execution queue, scratchpad.
 //! 6. Open the gate.
 //!
 //! Whatever fails, the destroy runs on what is there.
 
 use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::Ordering::Relaxed;
-use core::sync::atomic::{AtomicBool, AtomicU64};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
 use crate::abi::{dmem_allocator_type_t, mem_alloc_category_t, physical_core_t, tpb_t};
 use crate::arena::{Arenas, MAX_CORES_PER_DEVICE, Storage};
-use crate::context::{ResolvedCore, Tree};
+use crate::context::{self, ResolvedCore, Tree};
 use crate::dmem::{BOUNCE_BYTES, EMPTY_RANGE};
 use crate::driver::{AllocRequest, Call, Driver, Errno};
 use crate::error::{Cause, Error, Result};
@@ -24,7 +24,9 @@ use crate::lnc;
 use crate::status::Status;
 use crate::sync::Gate;
 use crate::system::{Settings, System};
+use crate::tensor::CompletionPlane;
 
+use super::callers::Callers;
 use super::settle::settle;
 use super::{Config, Runtime};
 
@@ -45,19 +47,24 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
     }
 
     fn init_erased(arenas: Arenas, driver: D, config: Config<H>) -> Result<Self> {
-        let settled = settle(&arenas, &driver, &config);
-        let settings = match settled {
+        // SAFETY: the storage is claimed, lives for ever, and this is the initialisation.
+        let tree = unsafe { Tree::new(arenas.tree) };
+        // SAFETY: nobody else uses the tree.
+        unsafe { tree.initialise() };
+        let installed = if config.process_wide { context::install(&tree) } else { Ok(()) };
+        let settings = match installed.and_then(|()| settle(&arenas, &driver, &config)) {
             Ok(settings) => settings,
             Err(error) => {
+                context::clear(&tree);
                 arenas.release();
                 return Err(error);
             }
         };
-        // SAFETY: the storage is claimed, lives for ever, and this is the initialisation.
-        let tree = unsafe { Tree::new(arenas.tree) };
         let driver_aligns = AtomicBool::new(true);
-        let system = System { arenas, tree, driver, hooks: config.hooks, settings, driver_aligns };
-        let runtime = Self { system, gate: Gate::new(), peak: AtomicU64::new(0) };
+        let completions = CompletionPlane::new();
+        let system = System { arenas, tree, driver, hooks: config.hooks, settings, driver_aligns, completions };
+        let runtime =
+            Self { system, gate: Gate::new(), callers: Callers::new(), peak: AtomicU64::new(0), unclosed: AtomicU32::new(0) };
         // SAFETY: nobody else has this runtime yet.
         match unsafe { runtime.system.bring_up() } {
             Ok(()) => {
@@ -65,7 +72,7 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
                 Ok(runtime)
             }
             Err(error) => {
-                runtime.system.destroy();
+                runtime.destroy();
                 Err(error)
             }
         }
@@ -79,7 +86,6 @@ impl<D: Driver, H: Hooks> System<D, H> {
         let Settings { cores_per_device, logical_core_size, first_vcore, vcores, .. } = self.settings;
         // SAFETY: exclusive by contract, here and below.
         unsafe {
-            self.tree.initialise();
             (*self.tree.as_ptr()).target = crate::abi::al_hal_tpb_arch_type_t(self.settings.arch as u32);
             self.read_routing_ids()?;
             lnc::write_table(self.arenas.vcores, first_vcore, vcores, cores_per_device, logical_core_size);
@@ -167,6 +173,17 @@ impl<D: Driver, H: Hooks> System<D, H> {
         for core in 0..self.settings.cores_per_device {
             self.core_side_reset(device, core);
         }
+        for core in self.settings.owned_of(device) {
+            let core = self.tree.resolve(device, core)?;
+            let (vnc, relative) = self.settings.locate(&core);
+            let allocator = self.global_allocator(&core);
+            // SAFETY: as above.
+            unsafe {
+                self.bounce_initialise(&core)?;
+                self.allocator_create(allocator, self.pcore(vnc, relative), dmem_allocator_type_t::DMEM_ALLOCATOR_TYPE_GLOBAL);
+                (*core.tpb.as_ptr()).tpb_allocator = allocator.as_ptr();
+            }
+        }
         // SAFETY: as above.
         unsafe { self.ledger_initialise(device) }
     }
@@ -178,6 +195,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
         side.live_nodes.store(0, Relaxed);
         side.quarantined.store(0, Relaxed);
         side.quarantined_bytes.store(0, Relaxed);
+        side.lost_mappings.store(0, Relaxed);
         side.quarantine.store(null_mut(), Relaxed);
         side.channel_bytes.iter().for_each(|bytes| bytes.store(0, Relaxed));
         side.ring_written.store(0, Relaxed);
@@ -197,19 +215,15 @@ impl<D: Driver, H: Hooks> System<D, H> {
     unsafe fn core_initialise(&self, core: &ResolvedCore, pcore: NonNull<physical_core_t>) -> Result<()> {
         // SAFETY: exclusive by contract.
         unsafe {
-            let allocator = self.global_allocator(core);
-            self.allocator_create(allocator, pcore, dmem_allocator_type_t::DMEM_ALLOCATOR_TYPE_GLOBAL);
-            let tpb = core.tpb.as_ptr();
-            (*tpb).tpb_allocator = allocator.as_ptr();
-            (*tpb).hw_exec_queue.compute_req_lock.word.store(0, Relaxed);
-            (*tpb).hw_exec_queue.compute_idx_head.store(0, Relaxed);
-            (*tpb).hw_exec_queue.compute_idx_tail.store(0, Relaxed);
-            (*tpb).hw_exec_queue.pcore = pcore.as_ptr();
-            (*tpb).hw_exec_queue.req_buf = null_mut();
-            self.database_initialise(core);
             self.ulib_initialise(core);
-            self.scratchpad_initialise(core)?;
-            self.bounce_initialise(core)
+            self.database_initialise(core);
+            let queue = &raw mut (*core.tpb.as_ptr()).hw_exec_queue;
+            (*queue).compute_req_lock.word.store(0, Relaxed);
+            (*queue).compute_idx_head.store(0, Relaxed);
+            (*queue).compute_idx_tail.store(0, Relaxed);
+            (*queue).pcore = pcore.as_ptr();
+            (*queue).req_buf = null_mut();
+            self.scratchpad_initialise(core)
         }
     }
 
@@ -262,10 +276,12 @@ impl<D: Driver, H: Hooks> System<D, H> {
                 }
                 (*buffer).mmap_va = null_mut();
             }
-            let refused = u32::from(self.driver.free(core.device, &*range).is_err());
+            if self.driver.free(core.device, &*range).is_err() {
+                return 1;
+            }
             *range = EMPTY_RANGE;
             (*buffer).mem_handle = 0;
-            refused
+            0
         }
     }
 }

@@ -2,20 +2,19 @@
 
 use core::ptr::NonNull;
 
-use crate::arena::MAX_FEATURE_MAPS;
 use crate::context::ResolvedCore;
 use crate::dmem::DmemRequest;
 use crate::driver::Driver;
 use crate::error::{Cause, Error, Pool, Result};
 use crate::hooks::Hooks;
 use crate::ledger::MemoryStats;
-use crate::model::{Executor, ModelPlan};
+use crate::model::{Binding, Executor, MAX_BOUND, ModelPlan};
 use crate::status::Status;
 use crate::sync::InFlight;
 use crate::tensor::{Placement, TensorRef};
 use crate::usage::{Location, Usage};
 
-use super::{CoreUsage, Dmem, Draining, Model, Runtime, Tensor};
+use super::{CoreUsage, Dmem, Draining, Model, Runtime, Tensor, TensorSet};
 
 /// Arguments of an allocation in the GLOBAL heap of a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +80,7 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
     /// Loads on one core go on side by side; the copy-buffer lock serialises their staging.
     pub fn load(&self, plan: &ModelPlan<'_>) -> Result<Model<'r, D, H>> {
         let _inside = self.runtime.enter()?;
-        let id = self.runtime.system.load(self.vnc, plan)?;
+        let id = self.runtime.calling(None, || self.runtime.system.load(self.vnc, plan))?;
         self.runtime.note_peak();
         Ok(Model { runtime: self.runtime, vnc: self.vnc, id })
     }
@@ -102,18 +101,41 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
         executor: &impl Executor,
     ) -> Result<()> {
         let _inside = self.runtime.enter()?;
-        let mut bound = heapless::Vec::<TensorRef, MAX_FEATURE_MAPS>::new();
+        let mut bound = heapless::Vec::<TensorRef, MAX_BOUND>::new();
         for tensor in inputs.iter().chain(outputs) {
             bound.push(tensor.reference(self.runtime)?).map_err(|_| Error::pool_full(Pool::FeatureMaps))?;
         }
         let (inputs, outputs) = bound.split_at(inputs.len());
-        self.runtime.system.run(self.vnc, id, inputs, outputs, self.runtime.deadline(timeout_ns), executor)
+        let binding = Binding::Lists { inputs, outputs };
+        // SAFETY: the caller's borrows keep the tensors.
+        unsafe { self.runtime.system.run(self.vnc, id, &binding, self.runtime.deadline(timeout_ns), executor) }
+    }
+
+    /// Runs a resident model with tensors by name: each name it declares must be in the set. Names it does not declare are
+    /// not looked at. The tensors are held while the model runs.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run); `NRT_INVALID` when a name is missing; `NRT_INVALID_HANDLE` when its tensor is gone or a set is of
+    /// another runtime.
+    pub fn run_sets(
+        &self,
+        id: u32,
+        inputs: &TensorSet<'_, D, H>,
+        outputs: &TensorSet<'_, D, H>,
+        timeout_ns: Option<u64>,
+        executor: &impl Executor,
+    ) -> Result<()> {
+        let _inside = self.runtime.enter()?;
+        let binding = Binding::Sets { inputs: inputs.slot(self.runtime)?, outputs: outputs.slot(self.runtime)? };
+        // SAFETY: the caller's borrows keep the sets.
+        unsafe { self.runtime.system.run(self.vnc, id, &binding, self.runtime.deadline(timeout_ns), executor) }
     }
 
     /// Unloads a resident model by its id, however long its users take.
     ///
     /// # Errors
-    /// `NRT_INVALID_HANDLE` when it is not resident; `NRT_INVALID` when an executor unloads on the core it runs on.
+    /// `NRT_INVALID_HANDLE` when it is not resident; `NRT_INVALID` when an executor unloads on the core it runs on, or a visitor
+    /// the model it looks at.
     pub fn unload(&self, id: u32) -> Result<()> {
         let _inside = self.runtime.enter()?;
         self.unload_inside(id)
@@ -122,6 +144,7 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
     pub(super) fn unload_inside(&self, id: u32) -> Result<()> {
         let system = &self.runtime.system;
         system.refuse_reentry(self.vnc)?;
+        self.runtime.refuse_pinned(self.vnc, id)?;
         let mut removal = system.begin_removal(self.vnc, id).map_err(|error| Error::new(Status::InvalidHandle, error.cause))?;
         while !system.continue_removal(&mut removal, None) {}
         system.finish_removal(&removal);
@@ -139,6 +162,7 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
 
     pub(super) fn begin_unload_inside(&self, id: u32, inside: InFlight<'r, H>) -> Result<Draining<'r, D, H>> {
         self.runtime.system.refuse_reentry(self.vnc)?;
+        self.runtime.refuse_pinned(self.vnc, id)?;
         let removal =
             self.runtime.system.begin_removal(self.vnc, id).map_err(|error| Error::new(Status::InvalidHandle, error.cause))?;
         Ok(Draining::new(self.runtime, removal, inside))
@@ -152,9 +176,9 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
     pub fn tensor(&self, placement: Placement, bytes: u64, name: &str) -> Result<Tensor<'r, D, H>> {
         let _inside = self.runtime.enter()?;
         let system = &self.runtime.system;
-        let slot = system.tensor_allocate(self.vnc, placement, bytes, name)?;
+        let slot = system.tensor_allocate(Some(self.vnc), placement, bytes, name)?;
         self.runtime.note_peak();
-        Ok(Tensor { runtime: self.runtime, handle: system.arenas.tensors.handle(slot), bytes })
+        Ok(Tensor::new(self.runtime, slot))
     }
 
     /// Allocates in the GLOBAL heap of one of the physical cores.

@@ -67,7 +67,7 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
     /// As [`locate`](Self::locate).
     pub fn flat_index(&self, device: u32, core: u32) -> Result<u32> {
         let _inside = self.enter()?;
-        let tree = self.system.tree;
+        let tree = &self.system.tree;
         tree.flat_index(&tree.resolve(device, core)?)
     }
 

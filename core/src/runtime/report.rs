@@ -68,7 +68,7 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
     /// `NRT_CLOSED` after close.
     pub fn for_each_core_usage(&self, mut visit: impl FnMut(&CoreUsage)) -> Result<()> {
         let _inside = self.enter()?;
-        self.system.for_each_core(|core| visit(&self.core_usage(core)));
+        self.calling(None, || self.system.for_each_core(|core| visit(&self.core_usage(core))));
         Ok(())
     }
 
@@ -108,7 +108,7 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
     pub fn for_each_event(&self, device: u32, visit: impl FnMut(&Event)) -> Result<()> {
         let _inside = self.enter()?;
         self.system.owned_device(device)?;
-        self.system.for_each_event(device, visit);
+        self.calling(None, || self.system.for_each_event(device, visit));
         Ok(())
     }
 
@@ -136,7 +136,7 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
         let pinned = self.system.pin(vnc, id)?;
         let unknown = Error::new(Status::InvalidHandle, Cause::UnknownModel(id));
         let (_, slot) = pinned.held.get(relative as usize).copied().flatten().ok_or(unknown)?;
-        work(slot)
+        self.calling(Some((vnc, id)), || work(slot))
     }
 
     pub(super) fn model_usage(&self, vnc: u32, id: u32, relative: u32) -> Result<ModelUsage> {

@@ -16,6 +16,7 @@ use crate::pools::block;
 struct Intruder {
     inner: TestDriver,
     during_alloc: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+    during_map: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
 // SAFETY: every request goes to the driver inside.
@@ -23,11 +24,13 @@ unsafe impl ForwardDriver for Intruder {
     type Inner = TestDriver;
 
     fn forward(&self, call: Call) -> DriverResult<&TestDriver> {
-        if call == Call::Alloc {
-            let intrusion = self.during_alloc.lock().unwrap().take();
-            if let Some(intrusion) = intrusion {
-                intrusion();
-            }
+        let intrusion = match call {
+            Call::Alloc => self.during_alloc.lock().unwrap().take(),
+            Call::Map => self.during_map.lock().unwrap().take(),
+            _ => None,
+        };
+        if let Some(intrusion) = intrusion {
+            intrusion();
         }
         Ok(&self.inner)
     }
@@ -43,7 +46,8 @@ struct Rig {
 impl Rig {
     fn new() -> Self {
         let inner = nrt_tests::one_device(Arch::Sunda);
-        let intruder: &'static Intruder = Box::leak(Box::new(Intruder { inner, during_alloc: Mutex::new(None) }));
+        let intruder: &'static Intruder =
+            Box::leak(Box::new(Intruder { inner, during_alloc: Mutex::new(None), during_map: Mutex::new(None) }));
         let storage: &'static Storage<8, 1, 8, 1, 64> = nrt_tests::storage();
         let hooks = LinuxHooks::with_log(Log::new(stderr(), None));
         let runtime = Box::leak(Box::new(Runtime::init(storage, intruder, Config::new(hooks)).unwrap()));
@@ -102,4 +106,33 @@ fn nor_does_the_driver_take_it_back() {
     let report = rig.runtime.close(Some(0)).unwrap();
     assert_eq!(report, CloseReport { allocations: 1, quarantined: 1, quarantined_bytes: 4096, ..CloseReport::default() });
     assert_eq!(rig.sim().live(0), Live::default(), "the device's close frees it");
+}
+
+/// Two threads map the same memory at once: one mapping stays, and the other one that the driver refuses to remove is told of
+/// at close.
+#[test]
+fn the_mapping_of_the_slower_thread_is_removed_or_reported() {
+    for refuse in [false, true] {
+        let rig = Rig::new();
+        let memory = rig.runtime.core(0).unwrap().allocate(0, &block(Usage::Weight)).unwrap();
+        let memory: &'static _ = Box::leak(Box::new(memory));
+        let inner = rig.intruder.inner;
+        *rig.intruder.during_map.lock().unwrap() = Some(Box::new(move || {
+            memory.write(0, &[7; 16]).unwrap();
+            memory.map().unwrap();
+            inner.watch(&[Call::Unmap]);
+            if refuse {
+                inner.fail_nth(1, Errno::EBUSY);
+            }
+        }));
+        let address = memory.map().unwrap();
+        assert_eq!((inner.seen(), inner.injected()), (1, u64::from(refuse)));
+        assert_eq!(memory.map(), Ok(address));
+        // SAFETY: the mapping spans the memory, which nobody writes.
+        assert_eq!(unsafe { address.cast::<[u8; 16]>().read() }, [7; 16]);
+        assert_eq!(rig.sim().live(0).mappings, 2 + 1 + u64::from(refuse));
+        inner.reset();
+        let report = rig.runtime.close(None).unwrap();
+        assert_eq!(report, CloseReport { allocations: 1, refused_requests: refuse.into(), ..CloseReport::default() });
+    }
 }

@@ -196,7 +196,8 @@ fn tensors() {
 fn feature_maps_and_functions() {
     let (runtime, driver) = tiny::<64, 2, 64, 2>(Arch::Sunda, 1);
     let core = runtime.core(0).unwrap();
-    let io: Vec<_> = (0..33).map(|variable| IoPlan { name: "io", bytes: 1, variable }).collect();
+    let names: Vec<_> = (0..33).map(|n| format!("io{n}")).collect();
+    let io: Vec<_> = (0..).zip(&names).map(|(variable, name)| IoPlan { name, bytes: 1, variable }).collect();
     let load = |inputs, outputs| core.load(&ModelPlan { name: "io", subgraphs: &[SubgraphPlan { inputs, outputs, ..EMPTY }] });
     full(&runtime, driver, Pool::FeatureMaps, || load(&io[..20], &io[20..]));
     full(&runtime, driver, Pool::FeatureMaps, || load(&[], &io));

@@ -51,14 +51,17 @@ fn cores_outside_the_slice_are_not_touched() {
     assert_eq!([0, 1, 2].map(|device| driver.inner().live(device)), [bounce(4), bounce(2), bounce(0)]);
     // Nothing of a core outside carries a heap or a database, and no accessor gets to it.
     for (device, core) in [(0, 0), (0, 3), (1, 2), (1, 7)] {
-        let record = runtime.tree().mla(device).unwrap().as_ptr();
+        let record = runtime.with_tree(|tree| tree.mla(device)).unwrap().unwrap().as_ptr();
         // SAFETY: records of an open tree.
         unsafe {
             let tpb = &raw const (*record)._tpbs[core as usize];
             assert!((*tpb).tpb_allocator.is_null() && (*tpb).model_db.is_null());
             assert_eq!((*record).tpb_map.map[core as usize], 0);
         }
-        assert_eq!(runtime.tree().resolve(device, core), Err(invalid(Cause::CoreNotMapped { device, core })));
+        assert_eq!(
+            runtime.with_tree(|tree| tree.resolve(device, core)).unwrap(),
+            Err(invalid(Cause::CoreNotMapped { device, core }))
+        );
         assert_eq!(refused(runtime.locate(device, core)), invalid(Cause::CoreNotMapped { device, core }));
         assert_eq!(refused(runtime.hbm_cores(device, core)), invalid(Cause::CoreNotMapped { device, core }));
         assert_eq!(refused(runtime.flat_index(device, core)), invalid(Cause::CoreNotMapped { device, core }));
@@ -68,7 +71,7 @@ fn cores_outside_the_slice_are_not_touched() {
         );
     }
     assert_eq!(runtime.refresh_ledger(2), Err(invalid(Cause::DeviceNotInUse(2))));
-    assert_eq!(runtime.tree().resolve(2, 0), Err(invalid(Cause::DeviceNotInUse(2))));
+    assert_eq!(runtime.with_tree(|tree| tree.resolve(2, 0)).unwrap(), Err(invalid(Cause::DeviceNotInUse(2))));
     let mut owned = Vec::new();
     runtime.for_each_core_usage(|core| owned.push((core.device, core.core))).unwrap();
     assert_eq!(owned, [(0, 4), (0, 5), (0, 6), (0, 7), (1, 0), (1, 1)]);
@@ -80,7 +83,7 @@ fn a_slice_that_starts_in_a_later_device_leaves_the_earlier_ones_closed() {
     let driver = machine(Arch::Sunda, 4);
     let runtime = init(driver, None, exact(5, 3)).unwrap();
     assert_eq!([0, 1, 2, 3].map(|device| driver.inner().live(device)), [bounce(0), bounce(0), bounce(1), bounce(2)]);
-    assert_eq!(runtime.tree().device_count(), 2);
+    assert_eq!(runtime.with_tree(|tree| tree.device_count()).unwrap(), 2);
     assert_eq!(runtime.host_device_id(1), Err(invalid(Cause::DeviceNotInUse(1))));
     assert_eq!(runtime.routing_id(0), Err(invalid(Cause::DeviceNotInUse(0))));
     assert_eq!(runtime.core(0).unwrap().physical(0), Ok((2, 1)));
@@ -201,7 +204,7 @@ fn a_single_core_scratchpad_needs_both_cores_of_the_hbm() {
 #[test]
 fn host_ids_and_routing_ids_of_devices() {
     let runtime = init(machine(Arch::Sunda, 16), None, exact(6, 4)).unwrap();
-    let map = runtime.tree().routing_ids().unwrap()[..5].to_vec();
+    let map = runtime.with_tree(|tree| tree.routing_ids().unwrap().to_vec()).unwrap();
     for device in [3, 4] {
         let host = runtime.host_device_id(device).unwrap();
         assert_eq!(runtime.device_by_host_id(host), Ok(device));
