@@ -9,6 +9,12 @@ use super::server::{PATIENCE_NS, Runtime};
 /// Nodes of the microcode library that a core keeps for models to come: the image and the table.
 const LIBRARY_NODES: u32 = 2;
 
+/// Device and index of every core of the runtime.
+pub(super) fn cores<'a>(runtime: &'a Runtime<'_>) -> impl Iterator<Item = (u32, u32)> + 'a {
+    let logical = (0..runtime.logical_cores()).filter_map(|vnc| runtime.core(vnc).ok());
+    logical.flat_map(|core| (0..runtime.logical_core_size()).filter_map(move |relative| core.physical(relative).ok()))
+}
+
 /// Checks that nothing is held when all models are unloaded and all tensors are gone, except the microcode library of a
 /// core, which stays until the core is closed.
 pub(super) fn check_unloaded(runtime: &Runtime<'_>, sim: &Sim, findings: &Findings) {
@@ -38,6 +44,16 @@ pub(super) fn check_unloaded(runtime: &Runtime<'_>, sim: &Sim, findings: &Findin
         // Each core's bounce buffer is the driver library's and in no ledger.
         chunks += live.chunks.saturating_sub(config.cores_per_device.into());
         bytes += live.device_bytes;
+    }
+    // What is carved out of a reservation is no chunk of the driver's, but the reservation is one.
+    for (device, core) in cores(runtime) {
+        match runtime.driver().statistics(device, core, config.arch.default_channel(core)) {
+            Ok(carved) => {
+                chunks = (chunks + u64::from(carved.ranges)).saturating_sub(carved.reservations.into());
+                bytes -= carved.free_bytes();
+            }
+            Err(error) => findings.error(format_args!("the reservations cannot be read after unload: {error}")),
+        }
     }
     if chunks != allocations || bytes < runtime.device_bytes() {
         findings.error(format_args!(

@@ -1,6 +1,7 @@
 //! From bring-up to close, on the in-process model of the driver.
 
 use nrt_core::Config;
+use nrt_core::reserved_hbm::ReservedHbm;
 use nrt_sim::{Sim, SimConfig};
 
 use super::backing::SparseMemory;
@@ -12,7 +13,7 @@ use super::progress::Progress;
 use super::serve;
 use super::server::{Runtime, Server};
 use super::source::Sources;
-use super::statics::{BUFFERS, HOOKS, SIM, STORAGE};
+use super::statics::{BUFFERS, HOOKS, RESERVE, SIM, STORAGE};
 use super::tensors::Tensors;
 use super::verify;
 use crate::deployment::Deployment;
@@ -22,19 +23,32 @@ const HOST_BYTES: u64 = 16 << 30;
 
 /// Hosts the models of a deployment from the first to the last step; whatever does not hold is in the findings. Can be
 /// called once.
-pub(super) fn host(deployment: &'static Deployment, sources: &Sources, findings: &Findings, tables: &mut Tables) {
+pub(super) fn host(
+    deployment: &'static Deployment,
+    sources: &Sources,
+    reserve: Option<u64>,
+    findings: &Findings,
+    tables: &mut Tables,
+) {
     let simulated = SimConfig { devices: deployment.devices, host_bytes: HOST_BYTES, ..SimConfig::new(deployment.arch()) };
     let sim = match Sim::new(&SIM, simulated, &SparseMemory) {
         Ok(sim) => sim,
         Err(error) => return findings.fail(format_args!("the model of the driver does not start: {error}")),
     };
+    let reserved = match ReservedHbm::new(&sim, &HOOKS, &RESERVE) {
+        Ok(reserved) => reserved,
+        Err(error) => return findings.fail(format_args!("the reservations cannot be used: {error}")),
+    };
     let mut config = Config::new(&HOOKS);
     config.logical_core_size = Some(deployment.logical_core_size);
     config.scratchpad_page_size = SCRATCHPAD_PAGE_BYTES;
-    match Runtime::init(&STORAGE, &sim, config) {
+    match Runtime::init(&STORAGE, &reserved, config) {
         Ok(runtime) => {
             if let Err(error) = runtime.install() {
                 findings.fail(format_args!("the context tree cannot be installed: {error}"));
+            }
+            if let Some(bytes) = reserve {
+                reserve_everywhere(&runtime, bytes, findings);
             }
             on_runtime(&Server::new(&runtime, deployment, sources, findings), tables);
             close::check_unloaded(&runtime, &sim, findings);
@@ -43,6 +57,17 @@ pub(super) fn host(deployment: &'static Deployment, sources: &Sources, findings:
         Err(error) => findings.fail(format_args!("the runtime does not start: {error}")),
     }
     close::check_driver(&sim, findings);
+}
+
+/// Reserves memory for every core, on its own HBM.
+fn reserve_everywhere(runtime: &Runtime<'_>, bytes: u64, findings: &Findings) {
+    let arch = runtime.arch();
+    for (device, core) in close::cores(runtime) {
+        let channel = arch.default_channel(core);
+        if let Err(error) = runtime.driver().reserve(device, core, channel, bytes) {
+            return findings.fail(format_args!("{bytes} bytes cannot be reserved for ND{device}:NC{core}: {error}"));
+        }
+    }
 }
 
 /// Everything between bring-up and close.

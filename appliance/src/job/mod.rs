@@ -82,7 +82,7 @@ fn serve_deployment(run: &Run<'_>) -> Result<Exit, Exit> {
     report.logical_cores = deployment.logical_cores();
     let findings = Findings::new(report);
     let tables = TABLES.take();
-    host::host(deployment, &sources, &findings, tables);
+    host::host(deployment, &sources, run.reserve, &findings, tables);
     let report = findings.into_report();
     report.resident_anonymous_bytes_at_exit = process::resident_anonymous_bytes().ok();
     let printed = print(|out| {

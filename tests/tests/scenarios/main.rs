@@ -19,6 +19,7 @@ mod model_run;
 mod plans;
 mod pools;
 mod raw;
+mod reserved;
 mod ring;
 mod scratchpad;
 mod scratchpad_cores;
