@@ -12,7 +12,9 @@ use crate::context::{ResolvedCore, Tree};
 use crate::driver::Driver;
 use crate::error::{Cause, Error, Result};
 use crate::hooks::Hooks;
+use crate::instance::Instance;
 use crate::lnc;
+use crate::model_db::LookUps;
 use crate::sync::{self, Guard};
 use crate::tensor::CompletionPlane;
 
@@ -20,6 +22,7 @@ use crate::tensor::CompletionPlane;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
     pub(crate) arch: Arch,
+    pub(crate) instance: Instance,
     pub(crate) cores_per_device: u32,
     pub(crate) logical_core_size: u32,
     /// Number of the first owned logical core, counted from core 0 of the driver's device 0.
@@ -37,6 +40,7 @@ pub(crate) struct Settings {
     /// Zero-copy writes of at most this many bytes may go through the PCI window.
     pub(crate) window_bytes: u32,
     pub(crate) verbose_memory_table: bool,
+    pub(crate) look_ups: LookUps,
 }
 
 impl Settings {

@@ -9,6 +9,7 @@ use super::slots::*;
 use super::{PoolWords, SlotPool};
 use crate::abi::{dma_mem_log_entry_t, dmem_allocator_t, tdrv_ctx_t, virtual_core_t};
 use crate::error::{Cause, Error, Pool, Result};
+use crate::forensics::OomRecords;
 use crate::status::Status;
 
 /// Sizes of the pools of a [`Storage`].
@@ -60,6 +61,7 @@ pub struct Storage<const NODES: usize, const MODELS: usize, const MEM_REFS: usiz
     storages: UnsafeCell<[StorageSlot; TENSORS]>,
     sets: UnsafeCell<[SetSlot; MAX_TENSOR_SETS]>,
     set_entries: UnsafeCell<[SetEntrySlot; TENSORS]>,
+    oom: UnsafeCell<OomRecords>,
     ring: UnsafeCell<[[dma_mem_log_entry_t; RING]; MAX_DEVICES]>,
     notes: UnsafeCell<[[RingNote; RING]; MAX_DEVICES]>,
 }
@@ -102,7 +104,8 @@ impl<const NODES: usize, const MODELS: usize, const MEM_REFS: usize, const TENSO
         assert!(NODES >= MAX_CORES_PER_DEVICE && NODES < 1 << 24, "nodes: 8 to 2^24 - 1");
         assert!(MODELS >= 1 && MEM_REFS >= 1 && TENSORS >= 1, "every pool needs a slot");
         assert!(RING >= MAX_CORES_PER_DEVICE, "the event ring needs an entry per core");
-        // SAFETY: every member is an integer, an atomic, a raw pointer, a bool or an array of such; zero is a value of each.
+        // SAFETY: every member is an integer, an atomic, a raw pointer, a bool, uninitialised memory or an array of such; zero
+        // is a value of each.
         unsafe { core::mem::zeroed() }
     }
 
@@ -145,6 +148,7 @@ impl<const NODES: usize, const MODELS: usize, const MEM_REFS: usize, const TENSO
                 storages: SlotPool::new(cell(&self.storages), TENSORS as u32, storages, Pool::TensorStorages),
                 sets: SlotPool::new(cell(&self.sets), MAX_TENSOR_SETS as u32, sets, Pool::TensorSets),
                 set_entries: SlotPool::new(cell(&self.set_entries), TENSORS as u32, set_entries, Pool::TensorSetEntries),
+                oom: NonNull::new_unchecked(self.oom.get()),
                 ring: NonNull::new_unchecked(self.ring.get().cast()),
                 notes: NonNull::new_unchecked(self.notes.get().cast()),
                 ring_len: RING as u32,
@@ -191,6 +195,7 @@ pub(crate) struct Arenas {
     pub(crate) storages: SlotPool<StorageSlot>,
     pub(crate) sets: SlotPool<SetSlot>,
     pub(crate) set_entries: SlotPool<SetEntrySlot>,
+    pub(crate) oom: NonNull<OomRecords>,
     ring: NonNull<dma_mem_log_entry_t>,
     notes: NonNull<RingNote>,
     ring_len: u32,

@@ -83,7 +83,13 @@ impl<D: Driver, H: Hooks> System<D, H> {
         let node = match self.ask(core, request, category, &mut range) {
             // SAFETY: as above; the range is fresh.
             Ok(allocated) => unsafe { self.dmem_publish(allocator, core, request, allocated, &range) },
-            Err(error) => Err(error),
+            Err(error) => {
+                if let Cause::OutOfMemory(oom) = error.cause {
+                    // SAFETY: by contract.
+                    unsafe { self.oom_record(core, allocator, request, oom) };
+                }
+                Err(error)
+            }
         };
         match (node, request.group, entry) {
             (Ok(node), Some(group), Some(entry)) => {

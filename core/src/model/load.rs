@@ -83,7 +83,11 @@ impl<D: Driver, H: Hooks> System<D, H> {
             let slot = self.arenas.models.take()?;
             slots[relative as usize] = Some(slot);
             // SAFETY: the slot was free and is this thread's until it is published.
-            unsafe { self.begin_model(vnc, relative, slot, set) };
+            unsafe {
+                self.begin_model(vnc, relative, slot, set);
+                // Early: when the load runs out of memory the report names it.
+                text::put(&mut (*slot.as_ptr()).model.name, plan.name);
+            }
         }
         self.reserve_scratchpad(vnc, plan, slots)?;
         for (relative, subgraph) in plan.subgraphs.iter().enumerate() {

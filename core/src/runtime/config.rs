@@ -1,6 +1,8 @@
 //! What an application decides.
 
 use crate::environment::{CoreSelection, Environment};
+use crate::instance::Instance;
+use crate::model_db::LookUps;
 use crate::scratchpad::DEFAULT_PAGE_SIZE;
 
 /// Configuration of a runtime.
@@ -8,6 +10,8 @@ use crate::scratchpad::DEFAULT_PAGE_SIZE;
 pub struct Config<H> {
     /// Platform services.
     pub hooks: H,
+    /// Kind of the machine, where the platform knows it. It is used where the driver does not know the routing ids.
+    pub instance: Instance,
     /// Physical cores of a logical core; `None` = the default of the machine (1 on SUNDA, else 2). SUNDA takes 1 only.
     pub logical_core_size: Option<u32>,
     /// Logical cores of the driver's devices to own; the others are not touched, and devices without an owned core are not
@@ -33,6 +37,8 @@ pub struct Config<H> {
     pub process_wide: bool,
     /// Memory tables with one column per usage instead of one per class.
     pub verbose_memory_table: bool,
+    /// How models are found: without a lock, or as documented.
+    pub look_ups: LookUps,
 }
 
 impl<H> Config<H> {
@@ -41,6 +47,7 @@ impl<H> Config<H> {
     pub const fn new(hooks: H) -> Self {
         Self {
             hooks,
+            instance: Instance::UNKNOWN,
             logical_core_size: None,
             cores: CoreSelection::All,
             scratchpad_page_size: DEFAULT_PAGE_SIZE,
@@ -51,6 +58,7 @@ impl<H> Config<H> {
             direct_write_bytes: None,
             process_wide: false,
             verbose_memory_table: false,
+            look_ups: LookUps::LockFree,
         }
     }
 
@@ -69,6 +77,7 @@ impl<H> Config<H> {
     pub const fn from_environment(hooks: H, environment: &Environment) -> Self {
         Self {
             hooks,
+            instance: Instance::UNKNOWN,
             logical_core_size: Some(environment.logical_core_size),
             cores: environment.cores,
             scratchpad_page_size: environment.scratchpad_page_size,
@@ -79,6 +88,7 @@ impl<H> Config<H> {
             direct_write_bytes: None,
             process_wide: false,
             verbose_memory_table: environment.verbose_memory_table,
+            look_ups: LookUps::LockFree,
         }
     }
 }

@@ -80,7 +80,8 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
     /// Loads on one core go on side by side; the copy-buffer lock serialises their staging.
     pub fn load(&self, plan: &ModelPlan<'_>) -> Result<Model<'r, D, H>> {
         let _inside = self.runtime.enter()?;
-        let id = self.runtime.calling(None, || self.runtime.system.load(self.vnc, plan))?;
+        let system = &self.runtime.system;
+        let id = system.tell(self.runtime.calling(None, || system.load(self.vnc, plan)))?;
         self.runtime.note_peak();
         Ok(Model { runtime: self.runtime, vnc: self.vnc, id })
     }
@@ -176,7 +177,7 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
     pub fn tensor(&self, placement: Placement, bytes: u64, name: &str) -> Result<Tensor<'r, D, H>> {
         let _inside = self.runtime.enter()?;
         let system = &self.runtime.system;
-        let slot = system.tensor_allocate(Some(self.vnc), placement, bytes, name)?;
+        let slot = system.tell(system.tensor_allocate(Some(self.vnc), placement, bytes, name))?;
         self.runtime.note_peak();
         Ok(Tensor::new(self.runtime, slot))
     }
@@ -204,7 +205,7 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
             group: None,
         };
         // SAFETY: the GLOBAL heap of an owned core is live while the gate is open.
-        let node = unsafe { system.dmem_alloc(system.global_allocator(&core), &request)? };
+        let node = system.tell(unsafe { system.dmem_alloc(system.global_allocator(&core), &request) })?;
         Ok(Dmem::new(self.runtime, node))
     }
 

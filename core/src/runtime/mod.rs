@@ -8,6 +8,7 @@ mod init;
 mod logical_core;
 mod look_up;
 mod report;
+mod routing;
 mod settle;
 mod tensor;
 mod tensor_set;
@@ -28,6 +29,7 @@ use crate::context::{self, Tree};
 use crate::driver::Driver;
 use crate::error::{Cause, Error, Result};
 use crate::hooks::Hooks;
+use crate::instance::Instance;
 use crate::status::Status;
 use crate::sync::{Gate, InFlight};
 use crate::system::System;
@@ -83,6 +85,12 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
     #[must_use]
     pub fn driver_features(&self) -> u64 {
         self.system.settings.features
+    }
+
+    /// Kind of the machine, as configured and completed by the architecture.
+    #[must_use]
+    pub fn instance(&self) -> Instance {
+        self.system.settings.instance
     }
 
     /// Logical core `vnc`.

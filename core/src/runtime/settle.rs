@@ -36,6 +36,7 @@ pub(super) fn settle<D: Driver, H>(arenas: &Arenas, driver: &D, config: &Config<
     capacity(Pool::EventRing, ring_entries, ring)?;
     Ok(Settings {
         arch,
+        instance: config.instance.settled(arch),
         cores_per_device,
         logical_core_size,
         first_vcore,
@@ -47,6 +48,7 @@ pub(super) fn settle<D: Driver, H>(arenas: &Arenas, driver: &D, config: &Config<
         zero_copy: config.zero_copy && probe.features & feature::ZEROCOPY != 0 && arch != Arch::Sunda,
         window_bytes: config.direct_write_bytes.unwrap_or(arch.direct_write_bytes()),
         verbose_memory_table: config.verbose_memory_table,
+        look_ups: config.look_ups,
     })
 }
 
