@@ -158,6 +158,7 @@ pub use runtime::{
     Allocation, CloseReport, Config, CoreUsage, Dmem, Draining, HbmCores, LogicalCore, Model, ModelUsage, Runtime, Tensor,
     TensorSet, Underway,
 };
+pub use scratchpad::PageAdvice;
 pub use size::Size;
 pub use status::Status;
 pub use tensor::{Access, Fence, Placement, ReadPiece, WritePiece};

@@ -33,6 +33,8 @@ pub(crate) struct Settings {
     pub(crate) ring_entries: u32,
     pub(crate) scratchpad_page_size: u64,
     pub(crate) scratchpad_on_single_core: bool,
+    /// Asked for and possible.
+    pub(crate) contiguous_scratchpad: bool,
     /// Feature bits of the driver.
     pub(crate) features: u64,
     /// Whether copies go without the bounce buffer where the driver can do that.

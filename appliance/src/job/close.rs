@@ -4,10 +4,8 @@ use nrt_core::{CloseReport, CoreUsage, Usage};
 use nrt_sim::{Hazards, Live, Sim};
 
 use super::findings::Findings;
+use super::plan::LIBRARY_NODES;
 use super::server::{PATIENCE_NS, Runtime};
-
-/// Nodes of the microcode library that a core keeps for models to come: the image and the table.
-const LIBRARY_NODES: u32 = 2;
 
 /// Device and index of every core of the runtime.
 pub(super) fn cores<'a>(runtime: &'a Runtime<'_>) -> impl Iterator<Item = (u32, u32)> + 'a {

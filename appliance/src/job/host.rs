@@ -42,6 +42,7 @@ pub(super) fn host(
     let mut config = Config::new(&HOOKS);
     config.logical_core_size = Some(deployment.logical_core_size);
     config.scratchpad_page_size = SCRATCHPAD_PAGE_BYTES;
+    config.contiguous_scratchpad = deployment.contiguous_scratchpad;
     match Runtime::init(&STORAGE, &reserved, config) {
         Ok(runtime) => {
             if let Err(error) = runtime.install() {

@@ -3,9 +3,10 @@
 use core::cell::UnsafeCell;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Release};
-use core::sync::atomic::{AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 use super::slots::*;
+use super::tables::{TableBlock, TableWords, Tables};
 use super::{PoolWords, SlotPool};
 use crate::abi::{dma_mem_log_entry_t, dmem_allocator_t, tdrv_ctx_t, virtual_core_t};
 use crate::error::{Cause, Error, Pool, Result};
@@ -19,7 +20,8 @@ pub struct Capacities {
     pub nodes: usize,
     /// Models times the cores each spans.
     pub models: usize,
-    /// Placed variables of all models.
+    /// Placed variables of all models. Their lists and tables, and the functions of microcode libraries, have 256 bytes for each
+    /// of these.
     pub mem_refs: usize,
     /// Tensors, and names in tensor sets.
     pub tensors: usize,
@@ -57,6 +59,9 @@ pub struct Storage<const NODES: usize, const MODELS: usize, const MEM_REFS: usiz
     group: UnsafeCell<[GroupSlot; NODES]>,
     models: UnsafeCell<[ModelSlot; MODELS]>,
     mem_refs: UnsafeCell<[MemRefSlot; MEM_REFS]>,
+    table_words: TableWords,
+    tables: UnsafeCell<[TableBlock; MEM_REFS]>,
+    table_tags: UnsafeCell<[AtomicU8; MEM_REFS]>,
     tensors: UnsafeCell<[TensorSlot; TENSORS]>,
     storages: UnsafeCell<[StorageSlot; TENSORS]>,
     sets: UnsafeCell<[SetSlot; MAX_TENSOR_SETS]>,
@@ -103,6 +108,7 @@ impl<const NODES: usize, const MODELS: usize, const MEM_REFS: usize, const TENSO
     pub const fn new() -> Self {
         assert!(NODES >= MAX_CORES_PER_DEVICE && NODES < 1 << 24, "nodes: 8 to 2^24 - 1");
         assert!(MODELS >= 1 && MEM_REFS >= 1 && TENSORS >= 1, "every pool needs a slot");
+        assert!(MEM_REFS < 1 << 24, "mem_refs: 1 to 2^24 - 1");
         assert!(RING >= MAX_CORES_PER_DEVICE, "the event ring needs an entry per core");
         // SAFETY: every member is an integer, an atomic, a raw pointer, a bool, uninitialised memory or an array of such; zero
         // is a value of each.
@@ -144,6 +150,7 @@ impl<const NODES: usize, const MODELS: usize, const MEM_REFS: usize, const TENSO
                 group: SlotPool::new(cell(&self.group), NODES as u32, group, Pool::GroupEntries),
                 models: SlotPool::new(cell(&self.models), MODELS as u32, models, Pool::Models),
                 mem_refs: SlotPool::new(cell(&self.mem_refs), MEM_REFS as u32, mem_refs, Pool::MemRefs),
+                tables: Tables::new(cell(&self.tables), cell(&self.table_tags), MEM_REFS as u32, &self.table_words),
                 tensors: SlotPool::new(cell(&self.tensors), TENSORS as u32, tensors, Pool::Tensors),
                 storages: SlotPool::new(cell(&self.storages), TENSORS as u32, storages, Pool::TensorStorages),
                 sets: SlotPool::new(cell(&self.sets), MAX_TENSOR_SETS as u32, sets, Pool::TensorSets),
@@ -154,6 +161,7 @@ impl<const NODES: usize, const MODELS: usize, const MEM_REFS: usize, const TENSO
                 ring_len: RING as u32,
             }
         };
+        arenas.tables.reset(used);
         if used {
             arenas.nodes.reset();
             arenas.group.reset();
@@ -191,6 +199,7 @@ pub(crate) struct Arenas {
     pub(crate) group: SlotPool<GroupSlot>,
     pub(crate) models: SlotPool<ModelSlot>,
     pub(crate) mem_refs: SlotPool<MemRefSlot>,
+    pub(crate) tables: Tables,
     pub(crate) tensors: SlotPool<TensorSlot>,
     pub(crate) storages: SlotPool<StorageSlot>,
     pub(crate) sets: SlotPool<SetSlot>,

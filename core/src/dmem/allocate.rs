@@ -17,7 +17,7 @@ use crate::text;
 use crate::usage::{Location, Usage};
 
 /// Granule of the driver: what every allocation is aligned to anyway.
-const DRIVER_GRANULE: u64 = 4096;
+pub(super) const DRIVER_GRANULE: u64 = 4096;
 
 /// Arguments of an allocation.
 #[derive(Clone, Copy)]
@@ -170,7 +170,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
     ///
     /// # Safety
     /// As [`dmem_alloc`](Self::dmem_alloc); `range` was just allocated on the device of `core`, with `allocated` bytes.
-    unsafe fn dmem_publish(
+    pub(super) unsafe fn dmem_publish(
         &self,
         allocator: NonNull<dmem_allocator_t>,
         core: &ResolvedCore,
@@ -268,7 +268,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
         stolen
     }
 
-    fn any_magazine(&self) -> bool {
+    pub(super) fn any_magazine(&self) -> bool {
         let mut any = false;
         self.for_each_core(|core| any |= self.arenas.core(core.device, core.core).magazine_len.load(Acquire) > 0);
         any
@@ -313,7 +313,7 @@ pub(crate) const EMPTY_RANGE: ndl_mem_info_t = ndl_mem_info_t {
 };
 
 /// The documented status of a refusal (errata 22).
-fn refused(core: &ResolvedCore, request: &DmemRequest<'_>, errno: Errno) -> Error {
+pub(super) fn refused(core: &ResolvedCore, request: &DmemRequest<'_>, errno: Errno) -> Error {
     if errno != Errno::ENOMEM {
         return Error::driver(Call::Alloc, core.device, errno);
     }

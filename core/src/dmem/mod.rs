@@ -7,6 +7,7 @@
 mod allocate;
 mod batch;
 mod bounce;
+mod contiguous;
 mod copy;
 mod group;
 mod release;

@@ -2,11 +2,14 @@
 
 mod binding;
 mod carveout;
+mod io_names;
 mod load;
 mod mem_refs;
 mod plan;
+mod references;
 mod run;
 mod unload;
+mod variables;
 
 pub(crate) use binding::{Binding, MAX_BOUND};
 pub use carveout::Carveout;

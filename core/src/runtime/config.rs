@@ -21,7 +21,8 @@ pub struct Config<H> {
     pub scratchpad_page_size: u64,
     /// Puts the scratchpad of both cores of an HBM on one core; needs every core of the HBM.
     pub scratchpad_on_single_core: bool,
-    /// Contiguous scratchpad of 64 MiB pages. Not built yet: init refuses it.
+    /// Contiguous scratchpad of 64 MiB pages on one core of each HBM. Needs a driver that has it and, beyond SUNDA, logical cores
+    /// of two cores; where it is not possible the log says so and the scratchpad is cut into pages.
     pub contiguous_scratchpad: bool,
     /// Entries of a device's event ring, dealt evenly to its owned cores (at least one each); 0 = no ring, `None` = as many
     /// as the storage has. More than the storage has is refused.

@@ -37,8 +37,7 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
     /// # Errors
     /// `NRT_FAILURE` when the storage is in use or a driver request fails; `NRT_INVALID` when there is no device, or the
     /// configuration does not fit the machine; `NRT_RESOURCE` when the storage is too small for it;
-    /// `NRT_FAIL_HOST_MEM_ALLOC` when the driver has no pinned host memory for the bounce buffers; `NRT_FAILURE` when the
-    /// contiguous scratchpad is asked for.
+    /// `NRT_FAIL_HOST_MEM_ALLOC` when the driver has no pinned host memory for the bounce buffers.
     pub fn init<const N: usize, const M: usize, const R: usize, const T: usize, const L: usize>(
         storage: &'static Storage<N, M, R, T, L>,
         driver: D,

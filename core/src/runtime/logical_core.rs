@@ -9,6 +9,7 @@ use crate::error::{Cause, Error, Pool, Result};
 use crate::hooks::Hooks;
 use crate::ledger::MemoryStats;
 use crate::model::{Binding, Executor, MAX_BOUND, ModelPlan};
+use crate::scratchpad::PageAdvice;
 use crate::status::Status;
 use crate::sync::InFlight;
 use crate::tensor::{Placement, TensorRef};
@@ -246,14 +247,25 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
         Ok(self.runtime.system.scratchpad_pages(&self.resolve(relative)?, refs))
     }
 
-    /// Device address of a span of a physical core's scratchpad arena.
+    /// The page size that would hold the largest scratchpad variable that got memory of its own, of all resident models;
+    /// `None` when every one lies in a page.
     ///
     /// # Errors
-    /// `NRT_INVALID` when no single live page holds it or there is no such core, `NRT_CLOSED` after close.
+    /// `NRT_CLOSED` after close.
+    pub fn scratchpad_advice(&self) -> Result<Option<PageAdvice>> {
+        let _inside = self.runtime.enter()?;
+        self.runtime.system.page_advice(self.vnc)
+    }
+
+    /// Device address of a span of a physical core's scratchpad arena as it is now. In contiguous mode the arena of a model
+    /// starts where its own last page lies: ask the [`Model`] then.
+    ///
+    /// # Errors
+    /// `NRT_INVALID` when the live pages do not hold it (a single one, in paged mode) or there is no such core, `NRT_CLOSED` after close.
     pub fn scratchpad_address(&self, relative: u32, offset: u64, bytes: u64) -> Result<u64> {
         let _inside = self.runtime.enter()?;
         let system = &self.runtime.system;
-        let (page, in_page) = system.scratchpad_span(&self.resolve(relative)?, offset, bytes)?;
+        let (page, in_page) = system.scratchpad_span(&self.resolve(relative)?, None, offset, bytes)?;
         // SAFETY: a page of a live arena; the address is only computed.
         Ok(unsafe { system.dmem_address(page, in_page) })
     }

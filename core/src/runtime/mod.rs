@@ -75,6 +75,12 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
         self.system.settings.logical_core_size
     }
 
+    /// Whether the scratchpad of an HBM is one piece of 64 MiB pages: asked for, and possible on this machine.
+    #[must_use]
+    pub fn contiguous_scratchpad(&self) -> bool {
+        self.system.settings.contiguous_scratchpad
+    }
+
     /// Architecture of the devices.
     #[must_use]
     pub fn arch(&self) -> crate::arch::Arch {

@@ -24,7 +24,7 @@ fn help_and_version() {
 #[test]
 fn a_bad_command_line() {
     let outcome = run(["--jsn"]);
-    let expected = "nrt-appliance: --jsn: unknown option, expected --device, --simulate, --json, --log, --help or --version\n\
+    let expected = "nrt-appliance: --jsn: unknown option, expected --device, --simulate, --reserve, --json, --log, --help or --version\n\
                     Try --help.\n";
     assert_eq!(outcome.refused(2), expected);
     for arguments in [&["--simulate", "trn2"][..], &["--simulate"], &["a.json", "b.json"], &["--log", "loud"], &["--json=yes"]] {
