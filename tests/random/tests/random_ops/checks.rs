@@ -2,7 +2,12 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
+use nrt_core::Usage;
+
 use crate::world::World;
+
+/// The number of a pointer variable, whose word is memory of the model's.
+const POINTER: u32 = nrt_core::abi::mr_type::PTR.0;
 
 impl World<'_> {
     /// The books of one core.
@@ -56,8 +61,12 @@ impl World<'_> {
                 loaded
                     .model
                     .for_each_variable(relative, |variable, _| {
-                        if variable.usage.is_some() {
-                            ranges.push((variable.address, variable.bytes));
+                        match variable.usage {
+                            // In a page, which is on the list of the core.
+                            Some(Usage::Scratchpad) => {}
+                            Some(_) => ranges.push((variable.address, variable.bytes)),
+                            None if variable.kind == POINTER => ranges.push((variable.address, 8)),
+                            None => {}
                         }
                     })
                     .unwrap();
