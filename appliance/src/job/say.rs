@@ -33,6 +33,9 @@ impl fmt::Display for Reason {
             Errno::NOMEM => "the system has no memory",
             Errno::AGAIN => "the system has no room for another thread",
             Errno::NOSPC => "no space left",
+            Errno::FBIG => "larger than a file may be (ulimit -f)",
+            Errno::BADF => "it is closed",
+            Errno::BUSY => "16 other processes have it open",
             Errno::PIPE => "nobody reads the pipe",
             other => return write!(f, "error number {}", other.raw_os_error()),
         })

@@ -8,8 +8,8 @@ use heapless::Vec;
 use nrt_core::hooks::Hooks;
 use nrt_core::model::ModelPlan;
 use nrt_linux::LinuxHooks;
-use nrt_sim::Sim;
 
+use super::driver::Door;
 use super::findings::Findings;
 use super::locked::Locked;
 use super::plan;
@@ -19,11 +19,11 @@ use super::statics::HOOKS;
 use crate::deployment::{Deployment, MAX_MODELS, Model};
 
 /// The runtime of the job.
-pub(super) type Runtime<'a> = nrt_core::Runtime<&'a Sim, &'static LinuxHooks>;
+pub(super) type Runtime<'a> = nrt_core::Runtime<&'a Door<'a>, &'static LinuxHooks>;
 /// A model in it.
-pub(super) type Loaded<'a> = nrt_core::Model<'a, &'a Sim, &'static LinuxHooks>;
+pub(super) type Loaded<'a> = nrt_core::Model<'a, &'a Door<'a>, &'static LinuxHooks>;
 /// A tensor in it.
-pub(super) type Bound<'a> = nrt_core::Tensor<'a, &'a Sim, &'static LinuxHooks>;
+pub(super) type Bound<'a> = nrt_core::Tensor<'a, &'a Door<'a>, &'static LinuxHooks>;
 
 /// How long anything is waited for that others are busy with, in nanoseconds: ten minutes, after which it is an error.
 pub(super) const PATIENCE_NS: u64 = 600_000_000_000;
