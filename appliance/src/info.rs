@@ -122,7 +122,9 @@ fn line(out: &mut dyn Write, cells: [&dyn Display; 8]) -> fmt::Result {
         let mut text = String::<256>::new();
         // The longest cell has 64 neighbours of two digits.
         write!(text, "{cell}")?;
-        write!(out, "{text:<width$} ")?;
+        out.write_str(&text)?;
+        // One blank at least, also behind a cell that is wider than its column.
+        (text.len()..*width.max(&text.len()) + 1).try_for_each(|_| out.write_char(' '))?;
     }
     Ok(())
 }

@@ -93,12 +93,12 @@ fn variables<'a>(env: &Env<'a>) -> Result<Variables<'a>, Exit> {
     .collect()
 }
 
-/// What the environment says about the cores of these devices; `size` is the logical core size of whom it is for, and
+/// The logical core size and the logical cores of these devices that the environment wants; `size` is the logical core size of whom it is for, and
 /// takes the place of the default when no variable gives one.
 ///
 /// # Errors
 /// [`Exit::Usage`] for a variable that cannot be; said.
-pub(super) fn environment(driver: &LinuxDriver, env: &Env<'_>, size: Option<u32>) -> Result<Environment, Exit> {
+pub(super) fn environment(driver: &LinuxDriver, env: &Env<'_>, size: Option<u32>) -> Result<(u32, CoreSelection), Exit> {
     let mut pairs = variables(env)?;
     let given = pairs.iter().any(|(name, _)| [names::LOGICAL_NC_CONFIG, names::VIRTUAL_CORE_SIZE].contains(name));
     if let (Some(size), false) = (size, given) {
@@ -111,7 +111,7 @@ pub(super) fn environment(driver: &LinuxDriver, env: &Env<'_>, size: Option<u32>
         Exit::Usage
     };
     let probe = driver.probe().map_err(|errno| refused(format_args!("the driver does not answer: {errno}")))?;
-    Environment::parse(&pairs, &probe).map_err(|error| refused(format_args!("{error}")))
+    Environment::cores(&pairs, &probe).map_err(|error| refused(format_args!("{error}")))
 }
 
 /// Reserves the cores that the environment names, or all of the devices, for a deployment.
@@ -121,15 +121,12 @@ pub(super) fn environment(driver: &LinuxDriver, env: &Env<'_>, size: Option<u32>
 /// have the cores; said.
 pub(super) fn reserve<'d>(driver: &'d LinuxDriver, env: &Env<'_>, deployment: &Deployment) -> Result<Reservation<'d>, Exit> {
     let size = deployment.logical_core_size;
-    let environment = environment(driver, env, Some(size))?;
-    if environment.logical_core_size != size {
-        say(format_args!(
-            "the environment wants logical cores of {} physical cores, the deployment of {size}",
-            environment.logical_core_size
-        ));
+    let (wanted, selection) = environment(driver, env, Some(size))?;
+    if wanted != size {
+        say(format_args!("the environment wants logical cores of {wanted} physical cores, the deployment of {size}"));
         return Err(Exit::Usage);
     }
-    let have = match environment.cores {
+    let have = match selection {
         CoreSelection::All => deployment.logical_cores(),
         CoreSelection::Count(count) | CoreSelection::Exact { count, .. } => count,
     };
@@ -145,7 +142,7 @@ pub(super) fn reserve<'d>(driver: &'d LinuxDriver, env: &Env<'_>, deployment: &D
             return Err(Exit::Usage);
         }
     }
-    driver.reserve(environment.cores, size).map_err(|error| {
+    driver.reserve(selection, size).map_err(|error| {
         match driver.explain(&error) {
             Some(conflict) => say(format_args!("the cores are not free: {conflict}")),
             None => say(format_args!("the cores cannot be reserved: {error}")),

@@ -1,11 +1,10 @@
 //! The list of devices: asked, and printed.
 
 use nrt_linux::env::Env;
-use nrt_linux::neuron::{Holders, LinuxDriver, Selection};
+use nrt_linux::neuron::{Holders, LinuxDriver, Selection, sysfs};
 
 use super::device;
 use super::print;
-use super::say::say;
 use crate::cli::{Exit, Info};
 use crate::info::{self, Device, Machine};
 
@@ -16,25 +15,18 @@ use crate::info::{self, Device, Machine};
 pub(super) fn tell(wanted: &Info, env: &Env<'_>) -> Result<Exit, Exit> {
     let selection = wanted.device.map_or(Selection::All, Selection::one);
     let driver = device::connected(LinuxDriver::connect(selection))?;
-    let logical_core_size = device::environment(&driver, env, None)?.logical_core_size;
+    let logical_core_size = device::environment(&driver, env, None)?.0;
     let found = driver.machine();
     let holders = Holders::of(driver.system(), found.nodes);
     let look = |number| {
-        let info = driver.info(number).map_err(|fault| {
-            say(format_args!("device {number}: {fault}"));
-            Exit::NoDevice
-        })?;
-        Ok(Device { info, held: driver.held_cores(number).ok() })
+        // It is one of the connection's, in the process that connected.
+        let info = driver.info(number).ok()?;
+        Some(Device { info, held: driver.held_cores(number).ok() })
     };
-    let first = look(0)?;
-    let machine = Machine {
-        instance: first.info.instance.as_deref(),
-        arch: found.arch,
-        version: found.version,
-        logical_core_size,
-        holders: &holders,
-    };
-    let devices = (0..found.devices()).filter_map(|number| look(number).ok());
+    let instance = sysfs::attribute(driver.system(), found.first_node(), "info/architecture/instance_type");
+    let machine =
+        Machine { instance: instance.as_deref(), arch: found.arch, version: found.version, logical_core_size, holders: &holders };
+    let devices = (0..found.devices()).filter_map(look);
     Ok(print(|out| {
         if wanted.json {
             info::write_json(&machine, devices, out)?;

@@ -10,7 +10,7 @@ use nrt_linux::output::{Buffered, stderr};
 ///
 /// There is nobody to tell that standard error cannot be written: such errors are passed over.
 pub(super) fn say(text: fmt::Arguments<'_>) {
-    let mut line = Buffered::<1024>::new(stderr());
+    let mut line: Buffered<'_> = Buffered::new(stderr());
     let _ = writeln!(line, "nrt-appliance: {text}");
 }
 
