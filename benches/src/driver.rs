@@ -6,7 +6,9 @@ use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use nrt_core::Arch;
-use nrt_core::driver::{AllocRequest, DeviceRange, Driver, DriverResult, Errno, OpenedDevice, Probe, RoutingIds, feature};
+use nrt_core::driver::{
+    AllocRequest, ChunkInfo, CopyBatch, DeviceRange, Driver, DriverResult, Errno, OpenedDevice, Probe, RoutingIds, feature,
+};
 
 /// Granule of the real driver, bytes.
 const GRANULE: u64 = 4096;
@@ -126,5 +128,21 @@ unsafe impl Driver for NullDriver {
 
     fn fill(&self, _: u32, _: &DeviceRange, _: u64, _: u8, _: u64) -> DriverResult<()> {
         Ok(())
+    }
+
+    fn zero_copy_write(&self, _: u32, _: &DeviceRange, _: u64, _: &[u8], _: u32) -> DriverResult<()> {
+        Err(Errno::ENOTSUPP)
+    }
+
+    fn zero_copy_read(&self, _: u32, _: &DeviceRange, _: u64, _: &mut [u8]) -> DriverResult<()> {
+        Err(Errno::ENOTSUPP)
+    }
+
+    unsafe fn copy_batches(&self, _: u32, _: &[CopyBatch<'_>], _: bool, _: u16) -> DriverResult<()> {
+        Err(Errno::ENOTSUPP)
+    }
+
+    fn chunks(&self, _: u32, _: u32, _: &mut [ChunkInfo]) -> DriverResult<u32> {
+        Err(Errno::EINVAL)
     }
 }

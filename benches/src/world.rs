@@ -75,15 +75,7 @@ pub fn allocate<H: Hooks>(core: &Core<H>, request: &Allocation<'_>) -> Memory<H>
 /// When one does not load.
 #[must_use]
 pub fn load_models<H: Hooks>(core: &Core<H>, count: usize) -> Vec<Model<'static, NullDriver, H>> {
-    let subgraph = SubgraphPlan {
-        regions: &[],
-        local_scratchpad_bytes: 0,
-        shared_scratchpad_bytes: 0,
-        libraries: &[],
-        carveouts: &[],
-        inputs: &[],
-        outputs: &[],
-    };
+    let subgraph = SubgraphPlan::EMPTY;
     let plan = ModelPlan { name: "empty", subgraphs: &[subgraph] };
     let load = |_| core.load(&plan).unwrap_or_else(|error| panic!("load: {error}"));
     (0..count).map(load).collect()

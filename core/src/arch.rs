@@ -94,6 +94,20 @@ impl Arch {
         }
     }
 
+    /// Bytes of the on-chip state buffer of a core.
+    pub const STATE_BUFFER_BYTES: u64 = 0x200_0000;
+
+    /// Address of the state buffer of a core of the device: where the driver's table of on-chip resources has it
+    /// (`driver-abi` §12).
+    #[must_use]
+    pub const fn state_buffer(self, core: u32) -> u64 {
+        let first = match self {
+            Self::Sunda => 0xFFF_C000_0000,
+            Self::Cayman | Self::Mariana => 0x20_0000_0000,
+        };
+        first + core as u64 * 0x400_0000
+    }
+
     /// The bit that marks pinned host memory in a physical address.
     #[must_use]
     pub const fn host_memory_bit(self) -> u64 {

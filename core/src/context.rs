@@ -21,29 +21,28 @@ pub static tdrv_ctx_0: AtomicPtr<tdrv_ctx_t> = AtomicPtr::new(core::ptr::null_mu
 ///
 /// # Errors
 /// `NRT_FAILURE` when a tree is installed already.
-pub fn install(tree: Tree) -> Result<()> {
+pub(crate) fn install(tree: &Tree) -> Result<()> {
     tdrv_ctx_0
         .compare_exchange(core::ptr::null_mut(), tree.0.as_ptr(), AcqRel, Acquire)
         .map(|_| ())
         .map_err(|_| Error::new(Status::Failure, Cause::TreeSet))
 }
 
-/// The process-wide tree.
-///
-/// # Errors
-/// `NRT_FAILURE` when none is installed.
-pub fn installed() -> Result<Tree> {
-    NonNull::new(tdrv_ctx_0.load(Acquire)).map(Tree).ok_or(Error::new(Status::Failure, Cause::TreeUnset))
+/// The process-wide tree, if there is one. Its runtime may take it down at any time: whoever reads it has to know that it
+/// does not.
+#[must_use]
+pub fn installed() -> Option<NonNull<tdrv_ctx_t>> {
+    NonNull::new(tdrv_ctx_0.load(Acquire))
 }
 
 /// Forgets the process-wide tree if it is `tree`; frees nothing. The original frees first and clears afterwards, which
 /// leaves a dangling pointer for a moment (errata 32).
-pub fn clear(tree: Tree) {
+pub(crate) fn clear(tree: &Tree) {
     let _ = tdrv_ctx_0.compare_exchange(tree.0.as_ptr(), core::ptr::null_mut(), AcqRel, Acquire);
 }
 
-/// A context tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A context tree. It can be looked at while its runtime is open, see [`Runtime::with_tree`](crate::Runtime::with_tree).
+#[derive(Debug, PartialEq, Eq)]
 pub struct Tree(NonNull<tdrv_ctx_t>);
 
 // SAFETY: a tree is static memory that is immutable after init except for members with their own lock or atomics.
@@ -68,8 +67,8 @@ impl Tree {
     /// A view of the tree at `context`.
     ///
     /// # Safety
-    /// `context` points to a whole `tdrv_ctx_t` that lives for ever, holds valid values (zeroed will do), and is written
-    /// by one initialisation only, before the tree is used.
+    /// `context` points to a whole `tdrv_ctx_t` that lives as long as the view and holds valid values (zeroed will do), and
+    /// nobody writes it while the view is used, apart from members with their own lock or atomics.
     #[must_use]
     pub const unsafe fn new(context: NonNull<tdrv_ctx_t>) -> Self {
         Self(context)
@@ -77,7 +76,7 @@ impl Tree {
 
     /// Address of the tree.
     #[must_use]
-    pub const fn as_ptr(self) -> *mut tdrv_ctx_t {
+    pub const fn as_ptr(&self) -> *mut tdrv_ctx_t {
         self.0.as_ptr()
     }
 
@@ -85,12 +84,55 @@ impl Tree {
     ///
     /// # Errors
     /// `NRT_INVALID` when `device` is 32 or more.
-    pub fn mla(self, device: u32) -> Result<NonNull<mla_t>> {
+    pub fn mla(&self, device: u32) -> Result<NonNull<mla_t>> {
         if device as usize >= MAX_DEVICES {
             return Err(Error::invalid(Cause::DeviceOutOfRange(device)));
         }
         // SAFETY: the index is in bounds of the array; only a place is computed.
         Ok(unsafe { NonNull::new_unchecked(&raw mut (*self.0.as_ptr()).mla[device as usize]) })
+    }
+
+    /// The used device slot with this index, after a look at what it calls itself.
+    ///
+    /// # Errors
+    /// `NRT_INVALID` when the index is out of range or the slot is not in use.
+    pub fn mla_by_device_id(&self, device: u32) -> Result<NonNull<mla_t>> {
+        let mla = self.mla(device)?;
+        // SAFETY: inside the tree; both fields are written during init only.
+        let used = unsafe { (*mla.as_ptr()).is_used && (*mla.as_ptr()).device_id == device };
+        if used { Ok(mla) } else { Err(Error::invalid(Cause::DeviceNotInUse(device))) }
+    }
+
+    /// Host device id of a used device. The original aborts when it is not known.
+    ///
+    /// # Errors
+    /// `NRT_INVALID` when the device is not in use or its host id is not known.
+    pub fn host_device_id(&self, device: u32) -> Result<u32> {
+        let mla = self.mla_by_device_id(device)?;
+        // SAFETY: inside the tree; written during init only.
+        let id = unsafe { (*mla.as_ptr()).host_device_id };
+        if id == u32::MAX { Err(Error::invalid(Cause::HostDeviceUnknown(device))) } else { Ok(id) }
+    }
+
+    /// Position of a core in the flat registry.
+    ///
+    /// # Errors
+    /// `NRT_INVALID` when the registry does not list it.
+    ///
+    /// # Cost
+    /// Up to 256 entries of 16 bytes.
+    pub fn flat_index(&self, core: &ResolvedCore) -> Result<u32> {
+        // SAFETY: inside the tree; written during init only.
+        unsafe {
+            let context = self.0.as_ptr();
+            let registry = &(*context).ptpbs;
+            let count = ((*context).num_ptpb as usize).min(registry.len());
+            let place = registry[..count].iter().position(|entry| {
+                core::ptr::eq(entry.mla, core.mla.as_ptr()) && entry.tpb_idx == (*core.tpb.as_ptr()).idx as u32
+            });
+            let missing = Error::invalid(Cause::CoreNotMapped { device: core.device, core: core.core });
+            place.map(|place| place as u32).ok_or(missing)
+        }
     }
 
     /// The device slot with this host device id: a scan over the used slots.
@@ -100,7 +142,7 @@ impl Tree {
     ///
     /// # Cost
     /// Up to 32 slots, a cache line each.
-    pub fn mla_by_host_device_id(self, host_device_id: u32) -> Result<NonNull<mla_t>> {
+    pub fn mla_by_host_device_id(&self, host_device_id: u32) -> Result<NonNull<mla_t>> {
         for device in 0..MAX_DEVICES as u32 {
             let mla = self.mla(device)?;
             // SAFETY: inside the tree; both fields are written during init only.
@@ -122,7 +164,7 @@ impl Tree {
     /// # Cost
     /// Two loads on two lines; no read-modify-write.
     #[inline]
-    pub fn resolve(self, device: u32, core: u32) -> Result<ResolvedCore> {
+    pub fn resolve(&self, device: u32, core: u32) -> Result<ResolvedCore> {
         let mla = self.mla(device)?;
         if core as usize >= MAX_CORES_PER_DEVICE {
             return Err(Error::invalid(Cause::CoreOutOfRange(core)));
@@ -145,13 +187,13 @@ impl Tree {
     /// # Errors
     /// As [`resolve`](Self::resolve).
     #[inline]
-    pub fn resolve_core(self, core: &physical_core_t) -> Result<ResolvedCore> {
+    pub fn resolve_core(&self, core: &physical_core_t) -> Result<ResolvedCore> {
         self.resolve(core.device_id, core.device_tpb_idx)
     }
 
     /// Used devices.
     #[must_use]
-    pub fn device_count(self) -> u32 {
+    pub fn device_count(&self) -> u32 {
         // SAFETY: inside the tree; written during init only.
         unsafe { (*self.0.as_ptr()).num_mla }
     }
@@ -176,7 +218,7 @@ impl Tree {
     ///
     /// # Safety
     /// Nobody else uses the tree.
-    pub(crate) unsafe fn initialise(self) {
+    pub(crate) unsafe fn initialise(&self) {
         let context = self.0.as_ptr();
         // SAFETY: exclusive by contract; plain stores to fields of the tree.
         unsafe {

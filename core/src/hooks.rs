@@ -3,6 +3,8 @@
 use core::fmt;
 use core::ptr::NonNull;
 
+use crate::observer::Observation;
+
 /// Outcome of [`Hooks::wait`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
@@ -55,6 +57,15 @@ pub unsafe trait Hooks: Sync {
     /// `memory` and `bytes` are those of one earlier `host_map` call, and nothing refers to the memory any more.
     unsafe fn host_unmap(&self, memory: NonNull<u8>, bytes: usize);
 
+    /// Whether [`observe`](Hooks::observe) wants to be called. Without it no observation is even put together.
+    const OBSERVED: bool = false;
+
+    /// Takes one end of one operation, on the thread of the operation. It must not call back into the runtime: a lock of the
+    /// core may be held.
+    fn observe(&self, observation: &Observation<'_>) {
+        let _ = observation;
+    }
+
     /// Takes one log record. It must not call back into the runtime: a lock of the core may be held.
     fn log(&self, level: Level, text: fmt::Arguments<'_>);
 }
@@ -79,6 +90,10 @@ unsafe impl<T: Hooks> Hooks for &T {
     unsafe fn host_unmap(&self, memory: NonNull<u8>, bytes: usize) {
         // SAFETY: the caller's promise, passed on.
         unsafe { (**self).host_unmap(memory, bytes) };
+    }
+    const OBSERVED: bool = T::OBSERVED;
+    fn observe(&self, observation: &Observation<'_>) {
+        (**self).observe(observation);
     }
     fn log(&self, level: Level, text: fmt::Arguments<'_>) {
         (**self).log(level, text);

@@ -72,11 +72,9 @@
 //! let subgraph = SubgraphPlan {
 //!     regions: &regions,
 //!     local_scratchpad_bytes: 1 << 20,
-//!     shared_scratchpad_bytes: 0,
-//!     libraries: &[],
-//!     carveouts: &[],
 //!     inputs: &inputs,
 //!     outputs: &outputs,
+//!     ..SubgraphPlan::EMPTY
 //! };
 //! let core = runtime.core(0)?;
 //! let model = core.load(&ModelPlan { name: "demo", subgraphs: &[subgraph] })?;
@@ -135,6 +133,7 @@ pub mod ledger;
 mod lnc;
 pub mod model;
 mod model_db;
+pub mod observer;
 mod runtime;
 mod scratchpad;
 pub mod status;
@@ -147,10 +146,12 @@ mod usage;
 
 pub use arch::Arch;
 pub use arena::{Capacities, DefaultStorage, LargeStorage, SmallStorage, Storage};
-pub use error::{CarveoutRule, Cause, Error, OutOfMemory, Pool, Result};
+pub use error::{CarveoutRule, Cause, Error, OutOfMemory, PlanFault, PlanPart, PlanRule, Pool, Result};
 pub use hash_table::ht_find;
-pub use lnc::{logical_core, physical_core};
-pub use runtime::{Allocation, CloseReport, Config, CoreUsage, Dmem, Draining, LogicalCore, Model, ModelUsage, Runtime, Tensor};
+pub use lnc::{logical_core, logical_core_count, physical_core, physical_core_count};
+pub use runtime::{
+    Allocation, CloseReport, Config, CoreUsage, Dmem, Draining, HbmCores, LogicalCore, Model, ModelUsage, Runtime, Tensor,
+};
 pub use status::Status;
 pub use tensor::Placement;
 pub use usage::{Class, Location, Usage};

@@ -4,7 +4,7 @@ use core::ptr::{NonNull, null};
 
 use crate::abi::{physical_core_t, virtual_core_t};
 use crate::arch::Arch;
-use crate::arena::{MAX_CORES, MAX_CORES_PER_VCORE};
+use crate::arena::MAX_CORES_PER_VCORE;
 use crate::error::{Cause, Error, Result};
 
 /// Settles the logical core size (`lnc` §4). SUNDA is forced to 1 whatever is asked, as in the original.
@@ -36,23 +36,36 @@ pub const fn logical_core(core: u32, size: u32) -> Option<u32> {
     core.checked_div(size)
 }
 
-/// Writes the table of logical cores of `devices` whole devices; gives their number.
+/// Logical cores that `cores` physical ones make, rounded up; `None` for a size of 0.
+#[must_use]
+pub const fn logical_core_count(cores: u32, size: u32) -> Option<u32> {
+    if size == 0 { None } else { Some(cores.div_ceil(size)) }
+}
+
+/// Physical cores of `cores` logical ones.
+#[must_use]
+pub const fn physical_core_count(cores: u32, size: u32) -> u32 {
+    cores * size
+}
+
+/// Writes the table of the logical cores `first..first + count`: the position in the table is the index the process uses,
+/// the number is that of the machine.
 ///
 /// # Safety
-/// `table` has [`MAX_CORES`] records nobody uses.
-pub(crate) unsafe fn write_table(table: NonNull<virtual_core_t>, devices: u32, cores_per_device: u32, size: u32) -> u32 {
-    let count = (devices * cores_per_device / size).min(MAX_CORES as u32);
+/// `table` has at least `count` records nobody uses.
+pub(crate) unsafe fn write_table(table: NonNull<virtual_core_t>, first: u32, count: u32, cores_per_device: u32, size: u32) {
     for vnc in 0..count {
         // SAFETY: `vnc` is inside the table; exclusive by contract.
         unsafe {
             let raw = table.add(vnc as usize).as_ptr();
+            let number = first + vnc;
             (*raw).vtpb_idx = vnc;
-            (*raw).vtpb = vnc;
-            (*raw).nec_dev_id = vnc;
+            (*raw).vtpb = number;
+            (*raw).nec_dev_id = number;
             (*raw).num_tpbs = size;
             for slot in 0..MAX_CORES_PER_VCORE as u32 {
                 let core: *mut physical_core_t = &raw mut (*raw).tpbs[slot as usize];
-                let flat = physical_core(vnc, slot, size);
+                let flat = physical_core(number, slot, size);
                 let used = slot < size;
                 (*core).device_id = if used { flat / cores_per_device } else { u32::MAX };
                 (*core).device_tpb_idx = if used { flat % cores_per_device } else { u32::MAX };
@@ -60,7 +73,6 @@ pub(crate) unsafe fn write_table(table: NonNull<virtual_core_t>, devices: u32, c
             }
         }
     }
-    count
 }
 
 #[cfg(test)]
@@ -89,5 +101,7 @@ mod tests {
         assert_eq!(logical_core(7, 2), Some(3));
         assert_eq!(logical_core(7, 1), Some(7));
         assert_eq!(logical_core(7, 0), None);
+        assert_eq!([logical_core_count(7, 2), logical_core_count(8, 2), logical_core_count(8, 0)], [Some(4), Some(4), None]);
+        assert_eq!(physical_core_count(4, 2), 8);
     }
 }

@@ -1,5 +1,6 @@
 //! What every part needs: the arenas, the tree, the driver, the platform, the settings.
 
+use core::ops::Range;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
@@ -8,22 +9,61 @@ use crate::arch::Arch;
 use crate::arena::{Arenas, flat};
 use crate::context::{ResolvedCore, Tree};
 use crate::driver::Driver;
-use crate::error::Result;
+use crate::error::{Cause, Error, Result};
 use crate::hooks::Hooks;
+use crate::lnc;
 use crate::sync::{self, Guard};
 
 /// What init settled.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
     pub(crate) arch: Arch,
-    pub(crate) devices: u32,
     pub(crate) cores_per_device: u32,
     pub(crate) logical_core_size: u32,
+    /// Number of the first owned logical core, counted from core 0 of the driver's device 0.
+    pub(crate) first_vcore: u32,
+    /// Owned logical cores.
     pub(crate) vcores: u32,
-    /// Entries of one core's segment of its device's event ring.
-    pub(crate) ring_segment: u32,
+    /// Entries of a device's event ring.
+    pub(crate) ring_entries: u32,
     pub(crate) scratchpad_page_size: u64,
     pub(crate) scratchpad_on_single_core: bool,
+    /// Feature bits of the driver.
+    pub(crate) features: u64,
+    pub(crate) verbose_memory_table: bool,
+}
+
+impl Settings {
+    /// Owned physical cores, counted from core 0 of device 0.
+    pub(crate) const fn owned_cores(&self) -> Range<u32> {
+        let start = lnc::physical_core(self.first_vcore, 0, self.logical_core_size);
+        start..start + lnc::physical_core_count(self.vcores, self.logical_core_size)
+    }
+
+    /// Devices with an owned core.
+    pub(crate) const fn owned_devices(&self) -> Range<u32> {
+        let Range { start, end } = self.owned_cores();
+        start / self.cores_per_device..end.div_ceil(self.cores_per_device)
+    }
+
+    /// Owned cores of a device; empty when there is none.
+    pub(crate) fn owned_of(&self, device: u32) -> Range<u32> {
+        let Range { start, end } = self.owned_cores();
+        let base = device * self.cores_per_device;
+        let inside = |flat: u32| flat.saturating_sub(base).min(self.cores_per_device);
+        inside(start)..inside(end)
+    }
+
+    /// Entries of one core's segment of the event ring of a device with these owned cores.
+    pub(crate) fn ring_segment(&self, owned: &Range<u32>) -> u32 {
+        if self.ring_entries == 0 { 0 } else { (self.ring_entries / (owned.len() as u32).max(1)).max(1) }
+    }
+
+    /// Logical core and slot of an owned physical core.
+    pub(crate) fn locate(&self, core: &ResolvedCore) -> (u32, u32) {
+        let flat = core.device * self.cores_per_device + core.core - self.owned_cores().start;
+        (flat / self.logical_core_size, flat % self.logical_core_size)
+    }
 }
 
 /// The parts work on this; [`Runtime`](crate::Runtime) puts the state gate in front.
@@ -85,15 +125,34 @@ impl<D: Driver, H: Hooks> System<D, H> {
         unsafe { self.resolve(self.pcore(vnc, relative).as_ptr()) }
     }
 
+    /// Refuses a device without a core of this process.
+    pub(crate) fn owned_device(&self, device: u32) -> Result<()> {
+        if self.settings.owned_devices().contains(&device) { Ok(()) } else { Err(Error::invalid(Cause::DeviceNotInUse(device))) }
+    }
+
     /// Calls `visit` for every core this process owns.
     pub(crate) fn for_each_core(&self, mut visit: impl FnMut(&ResolvedCore)) {
-        for device in 0..self.settings.devices {
-            for core in 0..self.settings.cores_per_device {
-                if let Ok(core) = self.tree.resolve(device, core) {
-                    visit(&core);
-                }
+        for flat in self.settings.owned_cores() {
+            let (device, core) = (flat / self.settings.cores_per_device, flat % self.settings.cores_per_device);
+            if let Ok(core) = self.tree.resolve(device, core) {
+                visit(&core);
             }
         }
+    }
+
+    /// Owned cores among those that share the HBM of `core`, by rising number.
+    pub(crate) fn hbm_cores(&self, core: &ResolvedCore) -> heapless::Vec<u32, 2> {
+        let group = self.settings.arch.cores_per_hbm();
+        let first = core.core / group * group;
+        (first..first + group).filter(|&core_idx| self.tree.resolve(core.device, core_idx).is_ok()).collect()
+    }
+
+    /// Whether the calling thread executes a model on any core.
+    pub(crate) fn executes(&self) -> bool {
+        let thread = self.hooks.thread_id();
+        let mut executes = false;
+        self.for_each_core(|core| executes |= self.arenas.core(core.device, core.core).running_thread.load(Relaxed) == thread);
+        executes
     }
 
     /// Device bytes all cores hold now.

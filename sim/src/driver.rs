@@ -2,7 +2,9 @@
 
 use core::ptr::{self, NonNull};
 
-use nrt_core::driver::{AllocRequest, DeviceRange, Driver, DriverResult, Errno, OpenedDevice, Probe, RoutingIds};
+use nrt_core::driver::{
+    AllocRequest, ChunkInfo, CopyBatch, DeviceRange, Driver, DriverResult, Errno, OpenedDevice, Probe, RoutingIds, feature,
+};
 
 use crate::bytes;
 use crate::kernel::Span;
@@ -23,12 +25,22 @@ impl Sim {
     }
 }
 
+impl Sim {
+    /// Zero-copy requests came with 2.25, and with them their feature bit.
+    fn has_zero_copy(&self) -> DriverResult<()> {
+        let has = self.kernel().config().version.features() & feature::ZEROCOPY != 0;
+        if has { Ok(()) } else { Err(Errno::ENOTSUPP) }
+    }
+}
+
 // SAFETY:
 // * Live chunks do not overlap: a pool's records partition it, a chunk is cut out of one free run under the device's
 //   lock, and pools lie in disjoint parts of disjoint regions. A chunk becomes a free run only in `free` or `close`.
 // * `map` answers the address of the chunk in a region that the backing keeps mapped for ever, and the chunk lies inside
 //   the region with all its bytes.
-// * `read` writes to the given slice only, exactly its length; `write` writes to modelled memory only.
+// * `read` writes to the given slice only, exactly its length, and so does its zero-copy form; `write` writes to modelled
+//   memory only; a batch touches the buffers of its operations only.
+// * A started copy is complete when the start returns.
 unsafe impl Driver for Sim {
     fn probe(&self) -> DriverResult<Probe> {
         let config = self.kernel().config();
@@ -156,5 +168,76 @@ unsafe impl Driver for Sim {
         // SAFETY: the span was bounded by the kernel model and lies in modelled memory.
         unsafe { bytes::fill(to.as_ptr(), value, size) };
         Ok(())
+    }
+
+    fn zero_copy_write(
+        &self,
+        device: u32,
+        range: &DeviceRange,
+        offset: u64,
+        bytes: &[u8],
+        window_bytes: u32,
+    ) -> DriverResult<()> {
+        self.has_zero_copy()?;
+        let handle = self.handle(device, range)?;
+        let size = bytes.len() as u64;
+        let span = self.kernel().zero_copy(device, handle, offset, size, true, window_bytes.into())?;
+        let to = self.address(&span)?;
+        // SAFETY: as in `write`.
+        unsafe { bytes::copy(bytes.as_ptr(), to.as_ptr(), bytes.len()) };
+        Ok(())
+    }
+
+    fn zero_copy_read(&self, device: u32, range: &DeviceRange, offset: u64, bytes: &mut [u8]) -> DriverResult<()> {
+        self.has_zero_copy()?;
+        let handle = self.handle(device, range)?;
+        let span = self.kernel().zero_copy(device, handle, offset, bytes.len() as u64, false, 0)?;
+        let from = self.address(&span)?;
+        // SAFETY: as in `read`.
+        unsafe { bytes::copy(from.as_ptr(), bytes.as_mut_ptr(), bytes.len()) };
+        Ok(())
+    }
+
+    /// In order, until one fails, as the driver does it.
+    unsafe fn copy_batches(
+        &self,
+        device: u32,
+        batches: &[CopyBatch<'_>],
+        to_device: bool,
+        window_bytes: u16,
+    ) -> DriverResult<()> {
+        self.has_zero_copy()?;
+        if batches.is_empty() {
+            return Err(Errno::EINVAL);
+        }
+        for batch in batches {
+            let handle = self.handle(device, batch.range)?;
+            if batch.operations.is_empty() {
+                return Err(Errno::EINVAL);
+            }
+            for operation in batch.operations {
+                let offset = batch.offset.wrapping_add(operation.offset);
+                let span = self.kernel().zero_copy(device, handle, offset, operation.size, to_device, window_bytes.into())?;
+                let memory = self.address(&span)?.as_ptr();
+                let buffer = operation.buffer.cast::<u8>();
+                if buffer.is_null() {
+                    return Err(Errno::EINVAL);
+                }
+                let (from, to) = if to_device { (buffer, memory) } else { (memory, buffer) };
+                // SAFETY: the span was bounded by the kernel model and lies in modelled memory; the caller promises the
+                // buffer, whose size therefore fits `usize`.
+                unsafe { bytes::copy(from, to, operation.size as usize) };
+            }
+        }
+        Ok(())
+    }
+
+    fn chunks(&self, device: u32, channel: u32, chunks: &mut [ChunkInfo]) -> DriverResult<u32> {
+        let count = self.kernel().for_each_chunk(device, channel, |index, entry| {
+            if let Some(chunk) = chunks.get_mut(index) {
+                *chunk = ChunkInfo { pa: entry.pa, size: entry.size, mem_type: entry.category, pad_14: [0; 4] };
+            }
+        });
+        u32::try_from(count).map_err(|_| Errno::EINVAL)
     }
 }

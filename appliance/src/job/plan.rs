@@ -121,7 +121,7 @@ pub(super) fn with_plan<R>(
     let libraries: Vec<UcodeLibrary<'_>, { MAX_ULIBS as usize }> = images
         .iter()
         .take(model.ulibs as usize)
-        .map(|content| UcodeLibrary { content, bytes: LIBRARY_BYTES, flags: 0, total_cpus: 8, functions: &FUNCTIONS })
+        .map(|content| UcodeLibrary { content, bytes: LIBRARY_BYTES, flags: 0, cpu_id: 0, total_cpus: 8, functions: &FUNCTIONS })
         .collect();
     let carveouts: &[Carveout] = if arch == Arch::Cayman { &[Carveout::EVTACCEL] } else { &[] };
     let inputs = io(&model.inputs, INPUTS);
@@ -133,11 +133,11 @@ pub(super) fn with_plan<R>(
         .map(|regions| SubgraphPlan {
             regions,
             local_scratchpad_bytes: model.scratchpad_bytes,
-            shared_scratchpad_bytes: 0,
             libraries: &libraries,
             carveouts,
             inputs: &inputs,
             outputs: &outputs,
+            ..SubgraphPlan::EMPTY
         })
         .collect();
     work(&ModelPlan { name: &model.name, subgraphs: &subgraphs })

@@ -30,3 +30,11 @@ abi_struct! {
         @0 pub spare_0_rest: [u32; 14],
     }
 }
+
+impl pthread_mutex_t {
+    /// A mutex nobody holds.
+    #[must_use]
+    pub const fn unlocked() -> Self {
+        Self { word: AtomicU32::new(0), spare_4_rest: [0; 9] }
+    }
+}

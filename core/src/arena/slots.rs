@@ -24,8 +24,14 @@ pub(crate) const MODEL_DB_BUCKETS: usize = 256;
 pub(crate) const MEM_REF_BUCKETS: usize = 0x400;
 /// Inputs plus outputs of one model on one core.
 pub(crate) const MAX_FEATURE_MAPS: usize = 32;
-/// Functions of one microcode library: the limit per pool core.
+/// Microcode libraries of a set: the base and eight more.
+pub(crate) const MAX_UCODE_LIBRARIES: usize = 9;
+/// Functions of a set on one pool core.
 pub(crate) const MAX_UCODE_FUNCTIONS: usize = 28;
+/// Functions of a set: rows of its device table.
+pub(crate) const MAX_UCODE_ROWS: usize = 97;
+/// Bytes of a model's name.
+pub(crate) const MAX_MODEL_NAME: usize = 255;
 /// Bytes of the text beside a ring entry, NUL included.
 pub(crate) const RING_TEXT: usize = 32;
 
@@ -182,8 +188,13 @@ pub(crate) struct CoreSide {
     pub(crate) channel_bytes: [AtomicU64; 4],
     /// Events ever written to this core's segment of its device's event ring.
     pub(crate) ring_written: AtomicU64,
+    /// First entry of that segment in the ring, and its length; written during init only.
+    pub(crate) ring_start: AtomicU32,
+    pub(crate) ring_len: AtomicU32,
     /// Bytes the driver refused to take back.
     pub(crate) quarantined_bytes: AtomicU64,
+    /// Mappings the driver refused to remove although another one took their place.
+    pub(crate) lost_mappings: AtomicU32,
     /// Thread that executes on this core, or 0.
     pub(crate) running_thread: AtomicU64,
     /// Thread that copies through this core's bounce buffer, or 0.

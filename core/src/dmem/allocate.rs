@@ -10,6 +10,7 @@ use crate::driver::{AllocRequest, Call, DeviceRange, Driver, Errno};
 use crate::error::{Cause, Error, OutOfMemory, Pool, Result};
 use crate::hooks::Hooks;
 use crate::ledger::Action;
+use crate::observer::{Operation, Subject, observed};
 use crate::status::Status;
 use crate::system::System;
 use crate::text;
@@ -58,6 +59,19 @@ impl<D: Driver, H: Hooks> System<D, H> {
     ) -> Result<NonNull<dmem_t>> {
         // SAFETY: the allocator is live, its core written before it was published.
         let core = unsafe { self.resolve((*allocator.as_ptr()).pcore)? };
+        let subject = Subject::on(&core, request.size, Some(request.usage), request.hint);
+        // SAFETY: by contract.
+        observed(&self.hooks, Operation::Allocate, subject, || unsafe { self.dmem_alloc_on(&core, allocator, request) })
+    }
+
+    /// # Safety
+    /// As [`dmem_alloc`](Self::dmem_alloc); the allocator is of `core`.
+    unsafe fn dmem_alloc_on(
+        &self,
+        core: &ResolvedCore,
+        allocator: NonNull<dmem_allocator_t>,
+        request: &DmemRequest<'_>,
+    ) -> Result<NonNull<dmem_t>> {
         let (align, category) = self.check(request)?;
         if self.arenas.nodes.looks_empty() && !self.any_magazine() {
             return Err(Error::pool_full(Pool::Nodes));
@@ -76,8 +90,8 @@ impl<D: Driver, H: Hooks> System<D, H> {
         range.device = unsafe { (*core.mla.as_ptr()).device.cast() };
         let node = match self.driver.alloc(core.device, &arguments, &mut range) {
             // SAFETY: as above; the range is fresh.
-            Ok(()) => unsafe { self.dmem_publish(allocator, &core, request, &range) },
-            Err(errno) => Err(refused(&core, request, errno)),
+            Ok(()) => unsafe { self.dmem_publish(allocator, core, request, &range) },
+            Err(errno) => Err(refused(core, request, errno)),
         };
         match (node, request.group, entry) {
             (Ok(node), Some(group), Some(entry)) => {

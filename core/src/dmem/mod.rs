@@ -161,14 +161,17 @@ impl<D: Driver, H: Hooks> System<D, H> {
             let raw = node.as_ptr();
             let mut base = (*raw)._va.load(Acquire);
             if base.is_null() {
-                let device = self.resolve((*raw).pcore)?.device;
-                let range = range_of(node);
+                let core = self.resolve((*raw).pcore)?;
+                let (device, range) = (core.device, range_of(node));
                 let mine = self.driver.map(device, range).map_err(|errno| Error::driver(Call::Map, device, errno))?;
                 match (*raw)._va.compare_exchange(null_mut(), mine.as_ptr().cast::<c_void>(), AcqRel, Acquire) {
                     Ok(_) => base = mine.as_ptr().cast(),
                     Err(winner) => {
-                        // A refusal leaves a second mapping of memory that stays valid; it goes with the process.
-                        let _ = self.driver.unmap(device, range, mine);
+                        // A refusal leaves a mapping whose address nobody has: it goes with the process, and close tells of it.
+                        if let Err(errno) = self.driver.unmap(device, range, mine) {
+                            self.arenas.core(core.device, core.core).lost_mappings.fetch_add(1, Relaxed);
+                            self.log_lost_mapping(&core, range.size, errno);
+                        }
                         base = winner;
                     }
                 }

@@ -9,11 +9,14 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use crate::abi::dmem_t;
 use crate::arena::NodeSlot;
 use crate::context::ResolvedCore;
-use crate::driver::{Driver, DriverResult, Errno};
+use crate::driver::{Call, Driver, DriverResult, Errno};
+use crate::error::{Error, Result};
 use crate::hooks::{Hooks, Level};
 use crate::ledger::Action;
+use crate::observer::{Operation, Subject, observed};
 use crate::system::System;
 use crate::text;
+use crate::usage::Usage;
 
 use super::range_of;
 
@@ -59,25 +62,39 @@ impl<D: Driver, H: Hooks> System<D, H> {
             debug_assert!(false, "a live node names a core of the tree");
             return;
         };
+        // SAFETY: exclusive by contract; the fields were written before publication.
+        let subject = unsafe {
+            let raw = node.as_ptr();
+            let hint = text::from_nul_terminated(&(*raw).spare_44_hint);
+            Subject::on(&core, (*raw).allocated_size as u64, Usage::from_number((*raw).mem_usage_type.0), hint)
+        };
+        // What the driver refuses is the core's to remember, not the caller's.
         // SAFETY: exclusive by contract.
-        let answer = unsafe { self.return_range(&core, node) };
+        let _ = observed(&self.hooks, Operation::Free, subject, || unsafe { self.discard_on(&core, node) });
+    }
+
+    /// # Safety
+    /// As [`dmem_discard`](Self::dmem_discard); the node is of `core`.
+    unsafe fn discard_on(&self, core: &ResolvedCore, node: NonNull<dmem_t>) -> Result<()> {
+        // SAFETY: exclusive by contract.
+        let answer = unsafe { self.return_range(core, node) };
         // SAFETY: as above.
         let (size, pa) = unsafe { ((*node.as_ptr()).size, (*node.as_ptr())._pa) };
         trace!("free {} bytes, ND{}:NC{}, at {}", size, core.device, core.core, pa);
         let side = self.arenas.core(core.device, core.core);
         {
-            let _held = self.memory_lock(&core);
+            let _held = self.memory_lock(core);
             let index = self.arenas.nodes.index_of(node.cast::<NodeSlot>());
             // SAFETY: list, counters, ring, magazine and quarantine of this core are guarded by the lock held here.
             unsafe {
                 let raw = node.as_ptr();
                 (*raw).ref_count.store(0, Relaxed);
-                self.ledger_add(&core, raw, Action::Free);
+                self.ledger_add(core, raw, Action::Free);
                 self.unlink(node);
                 self.arenas.nodes.end_life(index);
                 side.live_nodes.store(side.live_nodes.load(Relaxed) - 1, Release);
                 if answer.is_ok() {
-                    self.push_node(&core, index);
+                    self.push_node(core, index);
                 } else {
                     (*raw).next.store(side.quarantine.load(Relaxed), Relaxed);
                     side.quarantine.store(raw, Relaxed);
@@ -89,8 +106,9 @@ impl<D: Driver, H: Hooks> System<D, H> {
         if let Err(errno) = answer {
             // SAFETY: the quarantined node keeps its fields.
             let (size, hint) = unsafe { ((*node.as_ptr()).allocated_size as u64, &(*node.as_ptr()).spare_44_hint) };
-            self.log_refused_free(&core, size, text::from_nul_terminated(hint), errno);
+            self.log_refused_free(core, size, text::from_nul_terminated(hint), errno);
         }
+        answer.map_err(|errno| Error::driver(Call::Free, core.device, errno))
     }
 
     /// Unmaps, then frees: never the other way round, or the mapping would show memory that is given to others.
@@ -181,6 +199,17 @@ impl<D: Driver, H: Hooks> System<D, H> {
             }
         }
         (side.quarantined.load(Relaxed), side.quarantined_bytes.load(Relaxed))
+    }
+
+    /// Tells of a mapping the driver refused to remove and that nobody needs.
+    pub(super) fn log_lost_mapping(&self, core: &ResolvedCore, size: u64, errno: Errno) {
+        self.hooks.log(
+            Level::Warn,
+            format_args!(
+                "the driver refused to unmap {size} bytes that two threads mapped at once on ND{}:NC{}: {errno}; one mapping is lost",
+                core.device, core.core
+            ),
+        );
     }
 
     pub(super) fn log_refused_free(&self, core: &ResolvedCore, size: u64, hint: &str, errno: Errno) {

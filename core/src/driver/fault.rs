@@ -2,11 +2,10 @@
 //!
 //! Useful to everybody who wants to know what their program does when the device misbehaves.
 
-use core::ptr::NonNull;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64};
 
-use super::{AllocRequest, Call, DeviceRange, Driver, DriverResult, Errno, OpenedDevice, Probe, RoutingIds};
+use super::{Call, Driver, DriverResult, Errno, ForwardDriver};
 
 /// Fails chosen requests of the driver inside.
 ///
@@ -130,95 +129,13 @@ const fn bit(call: Call) -> u32 {
     1 << call as u32
 }
 
-// SAFETY: every request that is not failed goes to the driver inside unchanged, whose guarantees hold; a failed request
-// changes nothing, which is what the contract asks of an error. A failed `unmap` or `free` leaves mapping and range alive.
-unsafe impl<D: Driver> Driver for FaultInjector<D> {
-    fn probe(&self) -> DriverResult<Probe> {
-        self.pass(Call::Probe)?;
-        self.inner.probe()
-    }
+// SAFETY: every request that is not failed goes to the driver inside; a failed request changes nothing, which is what the
+// contract asks of an error. A failed `unmap` or `free` leaves mapping and range alive.
+unsafe impl<D: Driver> ForwardDriver for FaultInjector<D> {
+    type Inner = D;
 
-    fn routing_ids(&self) -> DriverResult<RoutingIds> {
-        self.pass(Call::RoutingIds)?;
-        self.inner.routing_ids()
-    }
-
-    fn open(&self, device: u32) -> DriverResult<OpenedDevice> {
-        self.pass(Call::Open)?;
-        self.inner.open(device)
-    }
-
-    fn close(&self, device: u32) -> DriverResult<()> {
-        self.pass(Call::Close)?;
-        self.inner.close(device)
-    }
-
-    fn alloc(&self, device: u32, request: &AllocRequest, range: &mut DeviceRange) -> DriverResult<()> {
-        self.pass(Call::Alloc)?;
-        self.inner.alloc(device, request, range)
-    }
-
-    fn free(&self, device: u32, range: &DeviceRange) -> DriverResult<()> {
-        self.pass(Call::Free)?;
-        self.inner.free(device, range)
-    }
-
-    fn map(&self, device: u32, range: &DeviceRange) -> DriverResult<NonNull<u8>> {
-        self.pass(Call::Map)?;
-        self.inner.map(device, range)
-    }
-
-    unsafe fn unmap(&self, device: u32, range: &DeviceRange, address: NonNull<u8>) -> DriverResult<()> {
-        self.pass(Call::Unmap)?;
-        // SAFETY: the caller's promise, passed on.
-        unsafe { self.inner.unmap(device, range, address) }
-    }
-
-    fn copy(
-        &self,
-        device: u32,
-        src: &DeviceRange,
-        src_offset: u64,
-        dst: &DeviceRange,
-        dst_offset: u64,
-        size: u64,
-    ) -> DriverResult<()> {
-        self.pass(Call::Copy)?;
-        self.inner.copy(device, src, src_offset, dst, dst_offset, size)
-    }
-
-    fn copy_start(
-        &self,
-        device: u32,
-        src: &DeviceRange,
-        src_offset: u64,
-        dst: &DeviceRange,
-        dst_offset: u64,
-        size: u64,
-        prefetch: u64,
-        wait: &mut i32,
-    ) -> DriverResult<()> {
-        self.pass(Call::CopyStart)?;
-        self.inner.copy_start(device, src, src_offset, dst, dst_offset, size, prefetch, wait)
-    }
-
-    fn copy_wait(&self, device: u32, src: &DeviceRange, dst: &DeviceRange, wait: i32) -> DriverResult<()> {
-        self.pass(Call::CopyWait)?;
-        self.inner.copy_wait(device, src, dst, wait)
-    }
-
-    fn write(&self, device: u32, range: &DeviceRange, offset: u64, bytes: &[u8]) -> DriverResult<()> {
-        self.pass(Call::Write)?;
-        self.inner.write(device, range, offset, bytes)
-    }
-
-    fn read(&self, device: u32, range: &DeviceRange, offset: u64, bytes: &mut [u8]) -> DriverResult<()> {
-        self.pass(Call::Read)?;
-        self.inner.read(device, range, offset, bytes)
-    }
-
-    fn fill(&self, device: u32, range: &DeviceRange, offset: u64, value: u8, size: u64) -> DriverResult<()> {
-        self.pass(Call::Fill)?;
-        self.inner.fill(device, range, offset, value, size)
+    fn forward(&self, call: Call) -> DriverResult<&D> {
+        self.pass(call)?;
+        Ok(&self.inner)
     }
 }

@@ -4,15 +4,20 @@
 //! the node it belongs to; the core never passes a raw handle plus an offset, so an implementation that carves ranges
 //! out of larger chunks can add its own offset (fact sheets `driver-abi` §§9–13, `nrt-api` §8).
 
+mod call;
+mod errno;
 mod fault;
-mod shared;
+mod forward;
 
+pub use call::Call;
+pub use errno::Errno;
 pub use fault::FaultInjector;
+pub use forward::ForwardDriver;
 
-use core::fmt;
 use core::ptr::NonNull;
 
-use crate::abi::ndl_mem_info_t;
+use crate::abi::driver::neuron_ioctl_mem_chunk_info;
+use crate::abi::{ndl_mem_info_t, nrt_tensor_batch_op_t};
 
 /// A piece of device or pinned host memory as the driver library describes it.
 ///
@@ -20,137 +25,14 @@ use crate::abi::ndl_mem_info_t;
 /// (rounded up to its granule). `device` is opaque to implementations.
 pub type DeviceRange = ndl_mem_info_t;
 
+/// A chunk of memory in the driver's list: address, bytes, category.
+pub type ChunkInfo = neuron_ioctl_mem_chunk_info;
+
+/// One piece of a batch: offset, bytes, and the host memory they come from or go to.
+pub type BatchOperation = nrt_tensor_batch_op_t;
+
 /// Architecture number of the C interface: SUNDA 2, CAYMAN 3, MARIANA 4.
 pub use crate::arch::Arch;
-
-/// Which request failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-#[repr(u32)]
-pub enum Call {
-    /// [`Driver::probe`].
-    Probe,
-    /// [`Driver::open`].
-    Open,
-    /// [`Driver::close`].
-    Close,
-    /// [`Driver::routing_ids`].
-    RoutingIds,
-    /// [`Driver::alloc`].
-    Alloc,
-    /// [`Driver::free`].
-    Free,
-    /// [`Driver::map`].
-    Map,
-    /// [`Driver::unmap`].
-    Unmap,
-    /// [`Driver::copy`].
-    Copy,
-    /// [`Driver::copy_start`].
-    CopyStart,
-    /// [`Driver::copy_wait`].
-    CopyWait,
-    /// [`Driver::write`].
-    Write,
-    /// [`Driver::read`].
-    Read,
-    /// [`Driver::fill`].
-    Fill,
-}
-
-impl Call {
-    /// Every kind of request, in declaration order.
-    pub const ALL: [Self; 14] = [
-        Self::Probe,
-        Self::Open,
-        Self::Close,
-        Self::RoutingIds,
-        Self::Alloc,
-        Self::Free,
-        Self::Map,
-        Self::Unmap,
-        Self::Copy,
-        Self::CopyStart,
-        Self::CopyWait,
-        Self::Write,
-        Self::Read,
-        Self::Fill,
-    ];
-
-    /// Name for messages.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Probe => "probe",
-            Self::Open => "open",
-            Self::Close => "close",
-            Self::RoutingIds => "routing ids",
-            Self::Alloc => "memory alloc",
-            Self::Free => "memory free",
-            Self::Map => "memory map",
-            Self::Unmap => "memory unmap",
-            Self::Copy => "copy",
-            Self::CopyStart => "copy start",
-            Self::CopyWait => "copy wait",
-            Self::Write => "buffer copy-in",
-            Self::Read => "buffer copy-out",
-            Self::Fill => "memset",
-        }
-    }
-}
-
-/// A positive Linux error number. The driver's positive return values (bytes not copied) arrive here as
-/// [`Errno::SHORT`], 524 unchanged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Errno(pub i32);
-
-impl Errno {
-    /// Operation not permitted; a DMA failure or time-out inside the driver.
-    pub const EPERM: Self = Self(1);
-    /// No such entry: the handle table is exhausted.
-    pub const ENOENT: Self = Self(2);
-    /// Interrupted.
-    pub const EINTR: Self = Self(4);
-    /// Input or output error.
-    pub const EIO: Self = Self(5);
-    /// Out of device or pinned host memory.
-    pub const ENOMEM: Self = Self(12);
-    /// The process is not attached to the device.
-    pub const EACCES: Self = Self(13);
-    /// Bad address.
-    pub const EFAULT: Self = Self(14);
-    /// Busy.
-    pub const EBUSY: Self = Self(16);
-    /// No such device.
-    pub const ENODEV: Self = Self(19);
-    /// Bad handle, range, channel, core, alignment, or an unknown request.
-    pub const EINVAL: Self = Self(22);
-    /// The request does not exist in this driver.
-    pub const ENOTSUPP: Self = Self(524);
-    /// The request returned a positive number: some bytes could not be copied.
-    pub const SHORT: Self = Self(i32::MAX);
-}
-
-impl fmt::Display for Errno {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = match *self {
-            Self::EPERM => "EPERM",
-            Self::ENOENT => "ENOENT",
-            Self::EINTR => "EINTR",
-            Self::EIO => "EIO",
-            Self::ENOMEM => "ENOMEM",
-            Self::EACCES => "EACCES",
-            Self::EFAULT => "EFAULT",
-            Self::EBUSY => "EBUSY",
-            Self::ENODEV => "ENODEV",
-            Self::EINVAL => "EINVAL",
-            Self::ENOTSUPP => "ENOTSUPP",
-            Self::SHORT => "positive return value",
-            Self(number) => return write!(f, "errno {number}"),
-        };
-        f.write_str(name)
-    }
-}
 
 /// Result of a driver request.
 pub type DriverResult<T> = Result<T, Errno>;
@@ -219,7 +101,20 @@ pub struct RoutingIds {
     pub count: u32,
 }
 
+/// The pieces of a batch that concern one range.
+#[derive(Clone, Copy, Debug)]
+pub struct CopyBatch<'a> {
+    /// The range.
+    pub range: &'a DeviceRange,
+    /// Where in the range the operations count from, in bytes.
+    pub offset: u64,
+    /// The pieces, in order; their sizes are not 0.
+    pub operations: &'a [BatchOperation],
+}
+
 /// The kernel driver, or something that behaves like it.
+///
+/// A driver that passes requests on to another one implements [`ForwardDriver`] instead.
 ///
 /// # Safety
 /// The core builds on these guarantees:
@@ -227,7 +122,10 @@ pub struct RoutingIds {
 ///   returned `Ok`;
 /// * a mapping that [`map`](Driver::map) returned spans all `range.size` bytes, readable and writable, until
 ///   [`unmap`](Driver::unmap) of it returned `Ok`;
-/// * [`read`](Driver::read) and [`write`](Driver::write) touch nothing outside the buffer they are given.
+/// * [`read`](Driver::read), [`write`](Driver::write), their zero-copy forms and
+///   [`copy_batches`](Driver::copy_batches) touch nothing outside the buffers they are given;
+/// * a copy that [`copy_start`](Driver::copy_start) started touches no memory any more after
+///   [`copy_wait`](Driver::copy_wait) with its handle answered, whatever the answer.
 ///
 /// # Concurrency
 /// Any method may be called from any thread at any time. The core never frees a range while another call on it runs.
@@ -260,7 +158,8 @@ pub unsafe trait Driver: Sync {
     ///
     /// # Errors
     /// [`Errno::ENOMEM`] when there is no room or `size` is 0; [`Errno::EINVAL`] for a channel, core or alignment out of
-    /// range and for host memory with an alignment; [`Errno::ENOENT`] when the handle table is full.
+    /// range and for host memory with an alignment; [`Errno::ENOENT`] when the handle table is full;
+    /// [`Errno::ENOTSUPP`] when this driver cannot align at all: the core then aligns by itself.
     fn alloc(&self, device: u32, request: &AllocRequest, range: &mut DeviceRange) -> DriverResult<()>;
 
     /// Gives a range back. Its mapping is gone by then.
@@ -339,4 +238,39 @@ pub unsafe trait Driver: Sync {
     /// # Errors
     /// As [`copy`](Driver::copy).
     fn fill(&self, device: u32, range: &DeviceRange, offset: u64, value: u8, size: u64) -> DriverResult<()>;
+
+    /// Copies a buffer of this process into a range of device memory without a bounce buffer. Writes of at most
+    /// `window_bytes` may go through the PCI window instead of DMA. `bytes` is never empty.
+    ///
+    /// # Errors
+    /// [`Errno::ENOTSUPP`] when this driver has no such request; else as [`copy`](Driver::copy), [`Errno::EFAULT`] and
+    /// [`Errno::ENOMEM`] when the pages cannot be pinned. Part of the bytes may have been copied then.
+    fn zero_copy_write(&self, device: u32, range: &DeviceRange, offset: u64, bytes: &[u8], window_bytes: u32)
+    -> DriverResult<()>;
+
+    /// Copies from a range into a buffer of this process without a bounce buffer. `bytes` is never empty.
+    ///
+    /// # Errors
+    /// As [`zero_copy_write`](Driver::zero_copy_write).
+    fn zero_copy_read(&self, device: u32, range: &DeviceRange, offset: u64, bytes: &mut [u8]) -> DriverResult<()>;
+
+    /// Copies many pieces without a bounce buffer, in order, between ranges of one device and buffers of this process: into
+    /// the ranges if `to_device`, else out of them (the polarity of the driver's own field, errata 24). Not atomic.
+    ///
+    /// # Errors
+    /// [`Errno::ENOTSUPP`] when this driver has no such request, [`Errno::EINVAL`] when a piece is empty or not inside its
+    /// range; else as [`zero_copy_write`](Driver::zero_copy_write). Some pieces may have been copied then.
+    ///
+    /// # Safety
+    /// The buffer of each operation is valid for its size during the call, for reads if `to_device` and else for writes
+    /// that nothing else observes.
+    unsafe fn copy_batches(&self, device: u32, batches: &[CopyBatch<'_>], to_device: bool, window_bytes: u16)
+    -> DriverResult<()>;
+
+    /// Lists the chunks of an HBM in the order of their addresses, those of other processes and of the firmware included,
+    /// and gives their number. When that is more than `chunks` has room for, what was written there means nothing.
+    ///
+    /// # Errors
+    /// [`Errno::EINVAL`] when the driver does not know the request.
+    fn chunks(&self, device: u32, channel: u32, chunks: &mut [ChunkInfo]) -> DriverResult<u32>;
 }

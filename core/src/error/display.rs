@@ -37,6 +37,7 @@ impl fmt::Display for Cause {
             Self::TreeSet => f.write_str("a context tree is installed already"),
             Self::DeviceOutOfRange(device) => write!(f, "device index {device} does not exist"),
             Self::DeviceNotInUse(device) => write!(f, "device {device} is not in use by this process"),
+            Self::HostDeviceUnknown(device) => write!(f, "the host id of device {device} is not known"),
             Self::CoreOutOfRange(core) => write!(f, "core index {core} does not exist"),
             Self::CoreNotMapped { device, core } => write!(f, "ND{device}:NC{core} is not owned by this process"),
             Self::NotOpen => f.write_str("the runtime is not open"),
@@ -46,6 +47,25 @@ impl fmt::Display for Cause {
             }
             Self::Geometry { what, found, limit } => write!(f, "the driver reports {found} {what}, expected 1 to {limit}"),
             Self::VncOutOfRange { vnc, count } => write!(f, "logical core {vnc} does not exist, this process has {count}"),
+            Self::CoreSelection { count: 0, have, .. } => {
+                write!(f, "no logical core is wanted, expected at least one of the {have} of this machine")
+            }
+            Self::CoreSelection { first, count, have } => write!(
+                f,
+                "logical cores {first} to {} are wanted, expected numbers from 0 to {}",
+                u64::from(first) + u64::from(count) - 1,
+                have.saturating_sub(1)
+            ),
+            Self::WholeDevices { count, size, cores_per_device } => write!(
+                f,
+                "{count} logical cores of {size} are neither one logical core nor whole devices of {cores_per_device} cores: \
+                 name the cores instead"
+            ),
+            Self::LogicalCoreNotOwned { number, first, count } => write!(
+                f,
+                "logical core {number} is not owned by this process, which has {first} to {}",
+                u64::from(first) + u64::from(count) - 1
+            ),
             Self::LogicalCoreSize { size, cores_per_device, largest } => write!(
                 f,
                 "logical core size {size} is not possible, expected a power of two from 1 to {largest} that divides {cores_per_device} cores per device"
@@ -58,10 +78,7 @@ impl fmt::Display for Cause {
                 write!(f, "{subgraphs} subgraphs on a logical core of {cores} cores, expected 1 or {cores}")
             }
             Self::NameTooLong { length, limit } => write!(f, "a name of {length} bytes, expected at most {limit}"),
-            Self::DuplicateVariable(id) => write!(f, "variable {id} occurs twice in the plan"),
-            Self::VariableRange { first, count } => {
-                write!(f, "{count} pieces from variable {first} on, expected ids up to 4294967295")
-            }
+            Self::Plan(fault) => fault.fmt(f),
             Self::UnknownVariable(id) => write!(f, "the model has no memory for a variable {id}"),
             Self::ScratchpadPageSize(bytes) => write!(f, "scratchpad page size {bytes}, expected 1 to 4294967295"),
             Self::ScratchpadPages { need, limit } => write!(f, "{need} scratchpad pages are needed, a core can have {limit}"),
@@ -92,6 +109,9 @@ impl fmt::Display for Cause {
                 write!(f, "a device copy from ND {source} to ND {target}, expected one device")
             }
             Self::Reentered => f.write_str("an executor or a source of bytes called back into the core that waits for it"),
+            Self::WaitsForItself => {
+                f.write_str("the calling thread is inside an operation that this one would wait for: it would wait for itself")
+            }
             Self::TimedOut(what) => write!(f, "timed out waiting for {what}"),
             Self::Busy { operations, models } => write!(f, "{operations} operations and {models} models are still in use"),
             Self::Source(what) => write!(f, "the source of the bytes failed: {what}"),

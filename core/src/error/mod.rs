@@ -1,6 +1,9 @@
 //! Errors: a status for C, a cause for people.
 
 mod display;
+mod plan;
+
+pub use plan::{PlanFault, PlanPart, PlanRule};
 
 use crate::driver::{Call, Errno};
 use crate::status::Status;
@@ -36,8 +39,10 @@ pub enum Pool {
     TensorStorages,
     /// Inputs plus outputs of one model on one core.
     FeatureMaps,
-    /// Functions of the microcode library of one core.
-    UcodeFunctions,
+    /// Lists and tables of placed variables, and the functions of staged microcode libraries.
+    Tables,
+    /// Entries of a device's event ring.
+    EventRing,
 }
 
 impl Pool {
@@ -52,7 +57,8 @@ impl Pool {
             Self::Tensors => "tensors",
             Self::TensorStorages => "tensor storages",
             Self::FeatureMaps => "feature maps of a model",
-            Self::UcodeFunctions => "functions of the microcode library",
+            Self::Tables => "tables of variables and library functions",
+            Self::EventRing => "event-ring entries",
         }
     }
 }
@@ -150,6 +156,8 @@ pub enum Cause {
     DeviceOutOfRange(u32),
     /// The device is not in use by this process.
     DeviceNotInUse(u32),
+    /// The driver did not tell the host id of the device.
+    HostDeviceUnknown(u32),
     /// No such core index.
     CoreOutOfRange(u32),
     /// The core is not owned by this process.
@@ -188,6 +196,33 @@ pub enum Cause {
         /// Logical cores this runtime owns.
         count: u32,
     },
+    /// The process asks for logical cores the machine does not have, or for none.
+    CoreSelection {
+        /// Number of the first one.
+        first: u32,
+        /// How many.
+        count: u32,
+        /// Logical cores of the machine.
+        have: u32,
+    },
+    /// A count of logical cores that is neither one nor whole devices.
+    WholeDevices {
+        /// Logical cores asked for.
+        count: u32,
+        /// Physical cores of a logical core.
+        size: u32,
+        /// Physical cores of a device.
+        cores_per_device: u32,
+    },
+    /// The machine has this logical core, but another process may own it: this one does not.
+    LogicalCoreNotOwned {
+        /// Number of the logical core.
+        number: u32,
+        /// Number of the first one this process owns.
+        first: u32,
+        /// How many it owns.
+        count: u32,
+    },
     /// The logical core size does not fit this machine.
     LogicalCoreSize {
         /// The size asked for.
@@ -219,15 +254,8 @@ pub enum Cause {
         /// Bytes of the field.
         limit: usize,
     },
-    /// The plan repeats a variable id.
-    DuplicateVariable(u32),
-    /// The pieces of a region count variable ids beyond the last one.
-    VariableRange {
-        /// Id of the first piece.
-        first: u32,
-        /// Number of pieces.
-        count: u64,
-    },
+    /// The plan of a model breaks a rule.
+    Plan(PlanFault),
     /// The model has no such variable, or the variable has no memory.
     UnknownVariable(u32),
     /// Scratchpad page size outside 1..=0xFFFF_FFFF.
@@ -293,6 +321,8 @@ pub enum Cause {
     },
     /// An executor or a source called back into the core that waits for it.
     Reentered,
+    /// The calling thread is inside an operation that this one would wait for.
+    WaitsForItself,
     /// A wait ran into its deadline.
     TimedOut(&'static str),
     /// Operations or references are still out.
@@ -323,6 +353,11 @@ impl Error {
     /// `NRT_INVALID` with this cause.
     pub(crate) const fn invalid(cause: Cause) -> Self {
         Self::new(Status::Invalid, cause)
+    }
+
+    /// `NRT_INVALID`: a plan breaks a rule.
+    pub(crate) const fn plan(fault: PlanFault) -> Self {
+        Self::invalid(Cause::Plan(fault))
     }
 
     /// A pool is full: the status the original gives when `calloc` fails.

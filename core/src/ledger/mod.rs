@@ -8,6 +8,7 @@ mod ring;
 
 pub use ring::{Action, Event};
 
+use core::ptr::null_mut;
 use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -126,9 +127,9 @@ impl<D: Driver, H: Hooks> System<D, H> {
             let ledger = &raw mut (*mla.as_ptr()).dmem_logger;
             (*ledger).lock.word.store(0, Relaxed);
             (*ledger).mla_idx = device;
-            (*ledger).max_entries = ring.len as usize;
-            (*ledger).entries = ring.entries.as_ptr();
-            (*ledger).verbose_log_dev_mem = false;
+            (*ledger).max_entries = self.ring_capacity(device) as usize;
+            (*ledger).entries = if self.settings.ring_entries == 0 { null_mut() } else { ring.entries.as_ptr() };
+            (*ledger).verbose_log_dev_mem = self.settings.verbose_memory_table;
             for row in &(*ledger).memory_usage_nc {
                 row.iter().for_each(|counter| counter.store(0, Relaxed));
             }

@@ -68,9 +68,12 @@ impl<D: Driver, H: Hooks> System<D, H> {
     pub(super) unsafe fn ring_push(&self, core: &ResolvedCore, node: *const dmem_t, action: Action, total: u64) {
         let side = self.arenas.core(core.device, core.core);
         let ring = self.arenas.ring(core.device);
-        let len = self.settings.ring_segment;
+        let (start, len) = (side.ring_start.load(Relaxed), side.ring_len.load(Relaxed));
+        if len == 0 {
+            return;
+        }
         let written = side.ring_written.load(Relaxed);
-        let slot = core.core as usize * len as usize + (written % u64::from(len)) as usize;
+        let slot = start as usize + (written % u64::from(len)) as usize;
         // SAFETY: `slot` lies in this core's segment, which only the holder of the core's memory lock touches; `node` is
         // live by contract; device records live for ever.
         unsafe {
@@ -96,15 +99,23 @@ impl<D: Driver, H: Hooks> System<D, H> {
         side.ring_written.store(written + 1, Relaxed);
     }
 
+    /// Entries the event ring of a device uses: its owned cores' segments together.
+    pub(super) fn ring_capacity(&self, device: u32) -> u32 {
+        let owned = self.settings.owned_of(device);
+        self.settings.ring_segment(&owned) * owned.len() as u32
+    }
+
     pub(super) fn ring_cursors(&self, device: u32) -> Cursors {
-        let len = u64::from(self.settings.ring_segment);
         let mut cursors = Cursors { count: 0, next: 0, dropped: 0 };
-        for core in 0..self.settings.cores_per_device {
-            let written = self.arenas.core(device, core).ring_written.load(Relaxed);
+        let capacity = u64::from(self.ring_capacity(device));
+        for core in self.settings.owned_of(device) {
+            let side = self.arenas.core(device, core);
+            let (start, len) = (u64::from(side.ring_start.load(Relaxed)), u64::from(side.ring_len.load(Relaxed)));
+            let written = side.ring_written.load(Relaxed);
             cursors.count += written.min(len);
             cursors.dropped += written.saturating_sub(len);
-            if written > 0 {
-                cursors.next = (u64::from(core) * len + written % len) % u64::from(self.arenas.ring(device).len);
+            if written > 0 && len > 0 {
+                cursors.next = (start + written % len) % capacity;
             }
         }
         cursors
@@ -118,7 +129,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
     pub(crate) fn for_each_event(&self, device: u32, mut visit: impl FnMut(&Event)) {
         let mut position = [0_u64; MAX_CORES_PER_DEVICE];
         let mut ahead: [Option<Event>; MAX_CORES_PER_DEVICE] = [None; MAX_CORES_PER_DEVICE];
-        for core in 0..self.settings.cores_per_device {
+        for core in self.settings.owned_of(device) {
             ahead[core as usize] = self.event_at(device, core, &mut position[core as usize]);
         }
         while let Some((core, event)) =
@@ -132,16 +143,17 @@ impl<D: Driver, H: Hooks> System<D, H> {
     /// The event at `position` of a core's segment, or the oldest one that is left; moves the position on.
     fn event_at(&self, device: u32, core: u32, position: &mut u64) -> Option<Event> {
         let core = self.tree.resolve(device, core).ok()?;
-        let len = u64::from(self.settings.ring_segment);
+        let side = self.arenas.core(device, core.core);
+        let (start, len) = (u64::from(side.ring_start.load(Relaxed)), u64::from(side.ring_len.load(Relaxed)));
         let ring = self.arenas.ring(device);
         let _held = self.memory_lock(&core);
-        let written = self.arenas.core(device, core.core).ring_written.load(Relaxed);
+        let written = side.ring_written.load(Relaxed);
         let at = (*position).max(written.saturating_sub(len));
         if at >= written {
             return None;
         }
         *position = at + 1;
-        let slot = u64::from(core.core) * len + at % len;
+        let slot = start + at % len;
         // SAFETY: a written entry of the segment, read under the lock that guards it.
         unsafe {
             let entry = ring.entries.add(slot as usize).as_ref();

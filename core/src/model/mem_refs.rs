@@ -6,7 +6,7 @@ use core::ptr::{NonNull, null_mut};
 use crate::abi::{dmem_t, ht_node_t, mem_ref_t, mem_ref_t_staged, mr_type};
 use crate::arena::{MEM_REF_BUCKETS, MemRefSlot, ModelSlot};
 use crate::driver::Driver;
-use crate::error::{Cause, Error, Result};
+use crate::error::{Cause, Error, PlanFault, PlanPart, PlanRule, Result};
 use crate::hash_table::HashTable;
 use crate::hooks::Hooks;
 use crate::system::System;
@@ -69,7 +69,9 @@ impl<D: Driver, H: Hooks> System<D, H> {
     ) -> Result<()> {
         let index = self.mem_refs(slot);
         if index.find(u64::from(variable)).is_some() {
-            return Err(Error::invalid(Cause::DuplicateVariable(variable)));
+            // SAFETY: a live slot.
+            let subgraph = unsafe { (*slot.as_ptr()).relative.load(core::sync::atomic::Ordering::Relaxed) };
+            return Err(Error::plan(PlanFault { subgraph, part: PlanPart::Variable(variable), rule: PlanRule::Duplicate }));
         }
         let record = self.arenas.mem_refs.take()?;
         // SAFETY: the record was free; nobody else looks at it before it is linked.

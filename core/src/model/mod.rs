@@ -10,6 +10,9 @@ mod unload;
 pub use carveout::Carveout;
 pub(crate) use load::fill;
 pub use mem_refs::VariableInfo;
-pub use plan::{ByteSource, Chunks, IoPlan, ModelPlan, RegionPlan, SourceError, SubgraphPlan, UcodeFunction, UcodeLibrary};
+pub use plan::{
+    Arena, ByteSource, Chunks, IoPlan, LibrarySupport, ModelPlan, RegionPlan, SourceError, SubgraphPlan, UcodeFunction,
+    UcodeImage, UcodeLibrary, UcodeQueue, VariableKind, VariablePlan,
+};
 pub use run::{CopyExecutor, Executor, Run};
 pub(crate) use unload::Removal;

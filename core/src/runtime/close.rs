@@ -3,6 +3,7 @@
 use core::ptr::null_mut;
 use core::sync::atomic::Ordering::Relaxed;
 
+use crate::arena::MAX_DEVICES;
 use crate::context::{self, ResolvedCore};
 use crate::driver::Driver;
 use crate::error::{Cause, Error, Result};
@@ -31,7 +32,8 @@ pub struct CloseReport {
     pub nodes: u64,
     /// Slots of the other pools in use at the end; anything but 0 is a defect of the runtime.
     pub slots: u32,
-    /// Requests the driver refused while bounce buffers and devices were closed.
+    /// Requests the driver refused again while bounce buffers and devices were closed, and mappings it refused to remove when
+    /// two threads had mapped the same memory at once.
     pub refused_requests: u32,
 }
 
@@ -46,16 +48,24 @@ impl CloseReport {
 impl<D: Driver, H: Hooks> Runtime<D, H> {
     /// Closes the runtime: nobody gets in any more, those inside have `timeout_ns` to leave (`None` = for ever), then
     /// everything is taken down and the storage is free for another runtime. Handles dropped meanwhile give back what they
-    /// hold, so that nothing is forgotten when the close gives up.
+    /// hold, so that nothing is forgotten when the close gives up. A [`Draining`](super::Draining) token is inside as long as
+    /// it lives.
+    ///
+    /// A thread that is inside itself (an executor, a source of bytes, a visitor) waits for nobody: with a deadline it gets
+    /// the counts at once.
     ///
     /// # Errors
     /// `NRT_CLOSED` when it is closed already; `NRT_EXEC_NC_BUSY` with the counts when operations are still inside at the
-    /// deadline — the runtime is then open as before.
+    /// deadline; `NRT_INVALID` without a deadline from inside an operation. After these two the runtime is open as before.
     pub fn close(&self, timeout_ns: Option<u64>) -> Result<CloseReport> {
+        let itself = self.calls_back();
+        if itself && timeout_ns.is_none() {
+            return Err(Error::invalid(Cause::WaitsForItself));
+        }
         if !self.gate.begin_close() {
             return Err(Error::new(Status::Closed, Cause::NotOpen));
         }
-        let deadline = self.deadline(timeout_ns);
+        let deadline = self.deadline(if itself { Some(0) } else { timeout_ns });
         let operations = self.gate.wait_empty(&self.system.hooks, deadline);
         if operations != 0 {
             let models = self.system.referenced_models();
@@ -65,7 +75,7 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
         // Only releases can have come in since, and these come to an end.
         self.gate.shut();
         self.gate.wait_empty(&self.system.hooks, None);
-        Ok(self.system.destroy())
+        Ok(self.destroy())
     }
 }
 
@@ -73,8 +83,37 @@ impl<D: Driver, H: Hooks> Drop for Runtime<D, H> {
     fn drop(&mut self) {
         // Whoever is inside borrows the runtime, so nobody is.
         if self.gate.shut() {
-            self.system.destroy();
+            self.destroy();
         }
+        let refused = self.close_devices(self.unclosed.load(Relaxed));
+        if refused != 0 {
+            self.system.hooks.log(
+                Level::Error,
+                format_args!("the driver refuses to close devices (bit map {refused:#x}); they stay open until the process ends"),
+            );
+        }
+    }
+}
+
+impl<D: Driver, H: Hooks> Runtime<D, H> {
+    /// Takes everything down and releases the storage; what the driver refuses to close is tried again when the runtime is
+    /// dropped. Nobody is inside.
+    pub(super) fn destroy(&self) -> CloseReport {
+        let mut report = CloseReport::default();
+        let opened = self.system.take_down(&mut report);
+        // What was refused may have been in the way of something else: once more.
+        let refused = self.close_devices(self.close_devices(opened));
+        self.unclosed.store(refused, Relaxed);
+        report.refused_requests += refused.count_ones();
+        self.system.finish(&report);
+        report
+    }
+
+    /// Closes the devices of a bit map; gives those the driver refused.
+    fn close_devices(&self, devices: u32) -> u32 {
+        (0..MAX_DEVICES as u32)
+            .filter(|device| devices >> device & 1 != 0 && self.system.driver.close(*device).is_err())
+            .fold(0, |refused, device| refused | 1 << device)
     }
 }
 
@@ -88,10 +127,9 @@ impl<D: Driver, H: Hooks> System<D, H> {
         models
     }
 
-    /// Takes everything down and releases the storage. Nobody else is inside.
-    pub(super) fn destroy(&self) -> CloseReport {
-        let mut report = CloseReport::default();
-        self.remove_all_models(&mut report);
+    /// Takes down everything but the devices themselves; gives the bit map of those that are open. Nobody is inside.
+    fn take_down(&self, report: &mut CloseReport) -> u32 {
+        self.remove_all_models(report);
         for index in 0..self.arenas.tensors.touched() {
             if let Some(tensor) = self.arenas.tensors.live_at(index) {
                 report.tensors += 1;
@@ -100,24 +138,36 @@ impl<D: Driver, H: Hooks> System<D, H> {
             }
         }
         self.for_each_ready_core(|core| {
-            self.ulib_destroy(core);
+            // SAFETY: the record of an owned core; nobody else is inside.
+            if unsafe { !(*core.tpb.as_ptr()).model_db.is_null() } {
+                self.ulib_destroy(core);
+            }
             // SAFETY: nobody is inside; the GLOBAL heap of a ready core is live.
             report.allocations += unsafe { self.allocator_destroy(self.global_allocator(core)) };
             let (nodes, bytes) = self.retry_quarantine(core);
             report.quarantined += nodes;
             report.quarantined_bytes += bytes;
-            report.refused_requests += self.bounce_destroy(core);
+            report.refused_requests += self.arenas.core(core.device, core.core).lost_mappings.load(Relaxed);
         });
+        // The driver's own buffers, also of cores that were not ready: once, and what was refused once more.
+        let mut refused = 0;
+        self.for_each_core(|core| refused += self.bounce_destroy(core));
+        if refused != 0 {
+            self.for_each_core(|core| report.refused_requests += self.bounce_destroy(core));
+        }
         report.device_bytes = self.device_bytes();
         report.nodes = self.live_nodes();
         let arenas = &self.arenas;
         report.slots =
             arenas.group.live() + arenas.models.live() + arenas.mem_refs.live() + arenas.tensors.live() + arenas.storages.live();
         // Readers of the process-wide pointer must not find a tree that is being taken apart.
-        context::clear(self.tree);
-        for device in 0..self.settings.devices {
-            self.device_destroy(device, &mut report);
-        }
+        context::clear(&self.tree);
+        let opened = self.settings.owned_devices().filter(|device| self.device_forget(*device));
+        opened.fold(0, |opened, device| opened | 1 << device)
+    }
+
+    /// Empties the tree, says what is left, and releases the storage.
+    fn finish(&self, report: &CloseReport) {
         // SAFETY: nobody is inside and the process-wide pointer is cleared.
         unsafe {
             (*self.tree.as_ptr()).num_mla = 0;
@@ -139,7 +189,6 @@ impl<D: Driver, H: Hooks> System<D, H> {
             );
         }
         self.arenas.release();
-        report
     }
 
     /// Cores whose initialisation got as far as the GLOBAL heap.
@@ -169,15 +218,15 @@ impl<D: Driver, H: Hooks> System<D, H> {
         }
     }
 
-    fn device_destroy(&self, device: u32, report: &mut CloseReport) {
-        let Ok(mla) = self.tree.mla(device) else { return };
+    /// Empties the record of a device; `true` when it was open.
+    fn device_forget(&self, device: u32) -> bool {
+        let Ok(mla) = self.tree.mla(device) else { return false };
         // SAFETY: nobody is inside and the process-wide pointer is cleared.
         unsafe {
             let mla = mla.as_ptr();
             if !(*mla).is_used {
-                return;
+                return false;
             }
-            report.refused_requests += u32::from(self.driver.close(device).is_err());
             (*mla).is_used = false;
             (*mla).device_id = u32::MAX;
             (*mla).host_device_id = u32::MAX;
@@ -191,5 +240,6 @@ impl<D: Driver, H: Hooks> System<D, H> {
                 self.arenas.core(device, core).live_nodes.store(0, Relaxed);
             }
         }
+        true
     }
 }

@@ -1,5 +1,6 @@
 //! What an application decides.
 
+use crate::environment::{CoreSelection, Environment};
 use crate::scratchpad::DEFAULT_PAGE_SIZE;
 
 /// Configuration of a runtime.
@@ -9,12 +10,23 @@ pub struct Config<H> {
     pub hooks: H,
     /// Physical cores of a logical core; `None` = the default of the machine (1 on SUNDA, else 2). SUNDA takes 1 only.
     pub logical_core_size: Option<u32>,
+    /// Logical cores of the driver's devices to own; the others are not touched, and devices without an owned core are not
+    /// opened. A count takes the lowest ones: a platform that reserves cores turns it into the exact range it was given.
+    pub cores: CoreSelection,
     /// Scratchpad page in bytes, 1 to 0xFFFF_FFFF; 512 MiB by default.
     pub scratchpad_page_size: u64,
     /// Puts the scratchpad of both cores of an HBM on one core; needs every core of the HBM.
     pub scratchpad_on_single_core: bool,
     /// Contiguous scratchpad of 64 MiB pages. Not built yet: init refuses it.
     pub contiguous_scratchpad: bool,
+    /// Entries of a device's event ring, dealt evenly to its owned cores (at least one each); 0 = no ring, `None` = as many
+    /// as the storage has. More than the storage has is refused.
+    pub ring_entries: Option<u64>,
+    /// Makes this the runtime of the process: its tree becomes the process-wide `tdrv_ctx_0` before any device is opened, and
+    /// init refuses when another runtime is that already.
+    pub process_wide: bool,
+    /// Memory tables with one column per usage instead of one per class.
+    pub verbose_memory_table: bool,
 }
 
 impl<H> Config<H> {
@@ -24,9 +36,39 @@ impl<H> Config<H> {
         Self {
             hooks,
             logical_core_size: None,
+            cores: CoreSelection::All,
             scratchpad_page_size: DEFAULT_PAGE_SIZE,
             scratchpad_on_single_core: false,
             contiguous_scratchpad: false,
+            ring_entries: None,
+            process_wide: false,
+            verbose_memory_table: false,
+        }
+    }
+
+    /// What the environment says, with these platform services.
+    ///
+    /// ```
+    /// use nrt_core::environment::{CoreSelection, Environment};
+    /// use nrt_core::{Arch, Config, driver::Probe};
+    /// let machine = Probe { arch: Arch::Cayman, revision: 1, devices: 1, cores_per_device: 8, features: 0 };
+    /// let environment = Environment::parse(&[("NEURON_RT_VISIBLE_CORES", "2-3")], &machine)?;
+    /// let config = Config::from_environment((), &environment);
+    /// assert_eq!(config.cores, CoreSelection::Exact { first: 2, count: 2 });
+    /// # Ok::<(), nrt_core::environment::EnvironmentError>(())
+    /// ```
+    #[must_use]
+    pub const fn from_environment(hooks: H, environment: &Environment) -> Self {
+        Self {
+            hooks,
+            logical_core_size: Some(environment.logical_core_size),
+            cores: environment.cores,
+            scratchpad_page_size: environment.scratchpad_page_size,
+            scratchpad_on_single_core: environment.scratchpad_on_single_core,
+            contiguous_scratchpad: environment.contiguous_scratchpad,
+            ring_entries: environment.ring_entries,
+            process_wide: false,
+            verbose_memory_table: environment.verbose_memory_table,
         }
     }
 }

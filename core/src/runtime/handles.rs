@@ -155,7 +155,7 @@ impl<D: Driver, H: Hooks> Tensor<'_, D, H> {
         let _inside = self.runtime.enter()?;
         let slot = self.slot()?;
         // SAFETY: the handle keeps the tensor alive.
-        Ok(work(unsafe { self.runtime.system.tensor_name(slot) }))
+        Ok(self.runtime.calling(None, || work(unsafe { self.runtime.system.tensor_name(slot) })))
     }
 
     /// Writes `bytes` at `offset`.
@@ -243,7 +243,8 @@ impl<'r, D: Driver, H: Hooks> Model<'r, D, H> {
     /// Unloads it, however long its users take.
     ///
     /// # Errors
-    /// `NRT_INVALID_HANDLE` when somebody unloaded it by its id already.
+    /// `NRT_INVALID_HANDLE` when somebody unloaded it by its id already; `NRT_INVALID` when the calling thread uses it itself:
+    /// it then stays resident under its id.
     pub fn unload(self) -> Result<()> {
         let _inside = self.runtime.enter_to_release()?;
         let core = self.core();
@@ -325,10 +326,13 @@ impl<'r, D: Driver, H: Hooks> Draining<'r, D, H> {
         self.removal.id
     }
 
-    /// Waits for the users to leave, at most `timeout_ns` (`None` = for ever); `true` when the model is gone.
+    /// Waits for the users to leave, at most `timeout_ns` (`None` = for ever); `true` when the model is gone. When the calling
+    /// thread is one of the users it does not wait.
     #[must_use]
     pub fn wait(&mut self, timeout_ns: Option<u64>) -> bool {
-        let deadline = self.runtime.deadline(timeout_ns);
+        let Removal { vnc, id, .. } = self.removal;
+        let itself = self.runtime.refuse_pinned(vnc, id).is_err() || self.runtime.system.refuse_reentry(vnc).is_err();
+        let deadline = self.runtime.deadline(if itself { Some(0) } else { timeout_ns });
         let system = &self.runtime.system;
         if !self.finished && system.continue_removal(&mut self.removal, deadline) {
             system.finish_removal(&self.removal);

@@ -1,34 +1,36 @@
 //! Bring-up (fact sheet `context-tree` §10, without the engines).
 //!
-//! 1. Claim the storage.
-//! 2. Ask the driver what there is; settle the logical cores.
-//! 3. Write the empty tree and the routing ids.
-//! 4. Per device: open it, write its record and its ledger.
-//! 5. Per core: GLOBAL heap, model database, library cache, scratchpad, bounce buffer.
+//! 1. Claim the storage, write the empty tree; the runtime of the process installs it (a second one is refused here).
+//! 2. Ask the driver what there is; settle the logical cores and which of them are ours.
+//! 3. Read the routing ids, write the table of logical cores.
+//! 4. Pass A, per device with a core of ours: open it, write its record; per core bounce buffer and GLOBAL heap; the ledger.
+//! 5. Pass B, per core of ours: library cache, model database, execution queue, scratchpad.
 //! 6. Open the gate.
 //!
 //! Whatever fails, the destroy runs on what is there.
 
 use core::ptr::{NonNull, null_mut};
-use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicU32, AtomicU64};
 
-use crate::abi::{dmem_allocator_type_t, mem_alloc_category_t, tpb_t};
-use crate::arena::{Arenas, MAX_CORES_PER_DEVICE, MAX_DEVICES, Storage};
-use crate::context::{ResolvedCore, Tree};
+use crate::abi::{dmem_allocator_type_t, mem_alloc_category_t, physical_core_t, tpb_t};
+use crate::arena::{Arenas, MAX_CORES_PER_DEVICE, Storage};
+use crate::context::{self, ResolvedCore, Tree};
 use crate::dmem::{BOUNCE_BYTES, EMPTY_RANGE};
-use crate::driver::{AllocRequest, Call, Driver, Errno, Probe};
-use crate::error::{Cause, Error, Pool, Result};
+use crate::driver::{AllocRequest, Call, Driver, Errno};
+use crate::error::{Cause, Error, Result};
 use crate::hooks::Hooks;
 use crate::lnc;
 use crate::status::Status;
 use crate::sync::Gate;
 use crate::system::{Settings, System};
 
+use super::callers::Callers;
+use super::settle::settle;
 use super::{Config, Runtime};
 
 impl<D: Driver, H: Hooks> Runtime<D, H> {
-    /// Brings up every device the driver offers. All or nothing: on an error the storage is free again.
+    /// Brings up the selected cores of the devices the driver offers. All or nothing: on an error the storage is free again.
     ///
     /// # Errors
     /// `NRT_FAILURE` when the storage is in use or a driver request fails; `NRT_INVALID` when there is no device, or the
@@ -44,18 +46,22 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
     }
 
     fn init_erased(arenas: Arenas, driver: D, config: Config<H>) -> Result<Self> {
-        let settled = settle(&arenas, &driver, &config);
-        let settings = match settled {
+        // SAFETY: the storage is claimed, lives for ever, and this is the initialisation.
+        let tree = unsafe { Tree::new(arenas.tree) };
+        // SAFETY: nobody else uses the tree.
+        unsafe { tree.initialise() };
+        let installed = if config.process_wide { context::install(&tree) } else { Ok(()) };
+        let settings = match installed.and_then(|()| settle(&arenas, &driver, &config)) {
             Ok(settings) => settings,
             Err(error) => {
+                context::clear(&tree);
                 arenas.release();
                 return Err(error);
             }
         };
-        // SAFETY: the storage is claimed, lives for ever, and this is the initialisation.
-        let tree = unsafe { Tree::new(arenas.tree) };
         let system = System { arenas, tree, driver, hooks: config.hooks, settings };
-        let runtime = Self { system, gate: Gate::new(), peak: AtomicU64::new(0) };
+        let runtime =
+            Self { system, gate: Gate::new(), callers: Callers::new(), peak: AtomicU64::new(0), unclosed: AtomicU32::new(0) };
         // SAFETY: nobody else has this runtime yet.
         match unsafe { runtime.system.bring_up() } {
             Ok(()) => {
@@ -63,61 +69,29 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
                 Ok(runtime)
             }
             Err(error) => {
-                runtime.system.destroy();
+                runtime.destroy();
                 Err(error)
             }
         }
     }
 }
 
-fn settle<D: Driver, H>(arenas: &Arenas, driver: &D, config: &Config<H>) -> Result<Settings> {
-    let probe = driver.probe().map_err(|errno| match errno {
-        Errno::ENODEV => Error::invalid(Cause::Driver { call: Call::Probe, device: 0, errno }),
-        errno => Error::driver(Call::Probe, 0, errno),
-    })?;
-    let Probe { arch, devices, cores_per_device, .. } = probe;
-    let bounded = |what, found, limit| {
-        if found == 0 || found > limit { Err(Error::invalid(Cause::Geometry { what, found, limit })) } else { Ok(()) }
-    };
-    bounded("devices", devices, MAX_DEVICES as u32)?;
-    bounded("cores per device", cores_per_device, MAX_CORES_PER_DEVICE as u32)?;
-    let logical_core_size = lnc::logical_core_size(arch, cores_per_device, config.logical_core_size)?;
-    if config.contiguous_scratchpad {
-        return Err(Error::new(Status::Failure, Cause::NotBuilt("the contiguous scratchpad")));
-    }
-    let have = arenas.capacities.models as u64;
-    if have < u64::from(logical_core_size) {
-        return Err(Error::new(Status::Resource, Cause::Capacity { pool: Pool::Models, need: logical_core_size.into(), have }));
-    }
-    Ok(Settings {
-        arch,
-        devices,
-        cores_per_device,
-        logical_core_size,
-        vcores: devices * cores_per_device / logical_core_size,
-        ring_segment: arenas.ring(0).len / cores_per_device,
-        scratchpad_page_size: config.scratchpad_page_size,
-        scratchpad_on_single_core: config.scratchpad_on_single_core,
-    })
-}
-
 impl<D: Driver, H: Hooks> System<D, H> {
     /// # Safety
     /// Nobody else uses the system yet.
     unsafe fn bring_up(&self) -> Result<()> {
-        let Settings { devices, cores_per_device, logical_core_size, .. } = self.settings;
+        let Settings { cores_per_device, logical_core_size, first_vcore, vcores, .. } = self.settings;
         // SAFETY: exclusive by contract, here and below.
         unsafe {
-            self.tree.initialise();
             (*self.tree.as_ptr()).target = crate::abi::al_hal_tpb_arch_type_t(self.settings.arch as u32);
             self.read_routing_ids()?;
-            lnc::write_table(self.arenas.vcores, devices, cores_per_device, logical_core_size);
-            for device in 0..devices {
+            lnc::write_table(self.arenas.vcores, first_vcore, vcores, cores_per_device, logical_core_size);
+            for device in self.settings.owned_devices() {
                 self.device_initialise(device)?;
             }
-            for vnc in 0..self.settings.vcores {
+            for vnc in 0..vcores {
                 for relative in 0..logical_core_size {
-                    self.core_initialise(&self.core(vnc, relative)?)?;
+                    self.core_initialise(&self.core(vnc, relative)?, self.pcore(vnc, relative))?;
                 }
             }
         }
@@ -181,6 +155,9 @@ impl<D: Driver, H: Hooks> System<D, H> {
                 // Null until the core's own initialisation: the destroy of a partial tree passes such a core over.
                 (*tpb).tpb_allocator = null_mut();
                 (*tpb).model_db = null_mut();
+                if !self.settings.owned_of(device).contains(&core) {
+                    continue;
+                }
                 (*mla).tpb_map.map[core as usize] = 1;
                 let flat = (*context).num_ptpb as usize;
                 (*context).ptpbs[flat].tpb_idx = core;
@@ -193,6 +170,17 @@ impl<D: Driver, H: Hooks> System<D, H> {
         for core in 0..self.settings.cores_per_device {
             self.core_side_reset(device, core);
         }
+        for core in self.settings.owned_of(device) {
+            let core = self.tree.resolve(device, core)?;
+            let (vnc, relative) = self.settings.locate(&core);
+            let allocator = self.global_allocator(&core);
+            // SAFETY: as above.
+            unsafe {
+                self.bounce_initialise(&core)?;
+                self.allocator_create(allocator, self.pcore(vnc, relative), dmem_allocator_type_t::DMEM_ALLOCATOR_TYPE_GLOBAL);
+                (*core.tpb.as_ptr()).tpb_allocator = allocator.as_ptr();
+            }
+        }
         // SAFETY: as above.
         unsafe { self.ledger_initialise(device) }
     }
@@ -204,9 +192,14 @@ impl<D: Driver, H: Hooks> System<D, H> {
         side.live_nodes.store(0, Relaxed);
         side.quarantined.store(0, Relaxed);
         side.quarantined_bytes.store(0, Relaxed);
+        side.lost_mappings.store(0, Relaxed);
         side.quarantine.store(null_mut(), Relaxed);
         side.channel_bytes.iter().for_each(|bytes| bytes.store(0, Relaxed));
         side.ring_written.store(0, Relaxed);
+        let owned = self.settings.owned_of(device);
+        let segment = self.settings.ring_segment(&owned);
+        side.ring_start.store(core.saturating_sub(owned.start) * segment, Relaxed);
+        side.ring_len.store(if owned.contains(&core) { segment } else { 0 }, Relaxed);
         side.running_thread.store(0, Relaxed);
         side.copying_thread.store(0, Relaxed);
     }
@@ -215,25 +208,18 @@ impl<D: Driver, H: Hooks> System<D, H> {
     ///
     /// # Safety
     /// As [`bring_up`](Self::bring_up).
-    unsafe fn core_initialise(&self, core: &ResolvedCore) -> Result<()> {
-        let vnc = lnc::logical_core(core.device * self.settings.cores_per_device + core.core, self.settings.logical_core_size);
-        let relative = core.core % self.settings.logical_core_size;
+    unsafe fn core_initialise(&self, core: &ResolvedCore, pcore: NonNull<physical_core_t>) -> Result<()> {
         // SAFETY: exclusive by contract.
         unsafe {
-            let allocator = self.global_allocator(core);
-            let pcore = self.pcore(vnc.unwrap_or(0), relative);
-            self.allocator_create(allocator, pcore, dmem_allocator_type_t::DMEM_ALLOCATOR_TYPE_GLOBAL);
-            let tpb = core.tpb.as_ptr();
-            (*tpb).tpb_allocator = allocator.as_ptr();
-            (*tpb).hw_exec_queue.compute_req_lock.word.store(0, Relaxed);
-            (*tpb).hw_exec_queue.compute_idx_head.store(0, Relaxed);
-            (*tpb).hw_exec_queue.compute_idx_tail.store(0, Relaxed);
-            (*tpb).hw_exec_queue.pcore = pcore.as_ptr();
-            (*tpb).hw_exec_queue.req_buf = null_mut();
-            self.database_initialise(core);
             self.ulib_initialise(core);
-            self.scratchpad_initialise(core)?;
-            self.bounce_initialise(core)
+            self.database_initialise(core);
+            let queue = &raw mut (*core.tpb.as_ptr()).hw_exec_queue;
+            (*queue).compute_req_lock.word.store(0, Relaxed);
+            (*queue).compute_idx_head.store(0, Relaxed);
+            (*queue).compute_idx_tail.store(0, Relaxed);
+            (*queue).pcore = pcore.as_ptr();
+            (*queue).req_buf = null_mut();
+            self.scratchpad_initialise(core)
         }
     }
 
@@ -285,10 +271,12 @@ impl<D: Driver, H: Hooks> System<D, H> {
                 }
                 (*buffer).mmap_va = null_mut();
             }
-            let refused = u32::from(self.driver.free(core.device, &*range).is_err());
+            if self.driver.free(core.device, &*range).is_err() {
+                return 1;
+            }
             *range = EMPTY_RANGE;
             (*buffer).mem_handle = 0;
-            refused
+            0
         }
     }
 }

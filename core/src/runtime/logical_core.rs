@@ -81,7 +81,7 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
     /// Loads on one core go on side by side; the copy-buffer lock serialises their staging.
     pub fn load(&self, plan: &ModelPlan<'_>) -> Result<Model<'r, D, H>> {
         let _inside = self.runtime.enter()?;
-        let id = self.runtime.system.load(self.vnc, plan)?;
+        let id = self.runtime.calling(None, || self.runtime.system.load(self.vnc, plan))?;
         self.runtime.note_peak();
         Ok(Model { runtime: self.runtime, vnc: self.vnc, id })
     }
@@ -113,7 +113,8 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
     /// Unloads a resident model by its id, however long its users take.
     ///
     /// # Errors
-    /// `NRT_INVALID_HANDLE` when it is not resident; `NRT_INVALID` when an executor unloads on the core it runs on.
+    /// `NRT_INVALID_HANDLE` when it is not resident; `NRT_INVALID` when an executor unloads on the core it runs on, or a visitor
+    /// the model it looks at.
     pub fn unload(&self, id: u32) -> Result<()> {
         let _inside = self.runtime.enter()?;
         self.unload_inside(id)
@@ -122,6 +123,7 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
     pub(super) fn unload_inside(&self, id: u32) -> Result<()> {
         let system = &self.runtime.system;
         system.refuse_reentry(self.vnc)?;
+        self.runtime.refuse_pinned(self.vnc, id)?;
         let mut removal = system.begin_removal(self.vnc, id).map_err(|error| Error::new(Status::InvalidHandle, error.cause))?;
         while !system.continue_removal(&mut removal, None) {}
         system.finish_removal(&removal);
@@ -139,6 +141,7 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
 
     pub(super) fn begin_unload_inside(&self, id: u32, inside: InFlight<'r, H>) -> Result<Draining<'r, D, H>> {
         self.runtime.system.refuse_reentry(self.vnc)?;
+        self.runtime.refuse_pinned(self.vnc, id)?;
         let removal =
             self.runtime.system.begin_removal(self.vnc, id).map_err(|error| Error::new(Status::InvalidHandle, error.cause))?;
         Ok(Draining::new(self.runtime, removal, inside))

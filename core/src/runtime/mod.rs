@@ -1,20 +1,24 @@
 //! What an application holds: the runtime and its handles.
 
+mod callers;
 mod close;
 mod config;
 mod handles;
 mod init;
 mod logical_core;
+mod look_up;
 mod report;
+mod settle;
 
 pub use close::CloseReport;
 pub use config::Config;
 pub use handles::{Dmem, Draining, Model, Tensor};
 pub use logical_core::{Allocation, LogicalCore};
+pub use look_up::HbmCores;
 pub use report::{CoreUsage, ModelUsage};
 
-use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicU32, AtomicU64};
 
 use crate::context::{self, Tree};
 use crate::driver::Driver;
@@ -23,6 +27,8 @@ use crate::hooks::Hooks;
 use crate::status::Status;
 use crate::sync::{Gate, InFlight};
 use crate::system::System;
+
+use callers::Callers;
 
 /// An open runtime: the devices, cores and memory of this process.
 ///
@@ -34,7 +40,10 @@ use crate::system::System;
 pub struct Runtime<D: Driver, H: Hooks> {
     system: System<D, H>,
     gate: Gate,
+    callers: Callers,
     peak: AtomicU64,
+    /// Bit i: the driver refused to close device i.
+    unclosed: AtomicU32,
 }
 
 impl<D: Driver, H: Hooks> Runtime<D, H> {
@@ -66,6 +75,12 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
         self.system.settings.arch
     }
 
+    /// Feature bits of the driver, see [`feature`](crate::driver::feature).
+    #[must_use]
+    pub fn driver_features(&self) -> u64 {
+        self.system.settings.features
+    }
+
     /// Logical core `vnc`.
     ///
     /// # Errors
@@ -79,19 +94,39 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
         Ok(LogicalCore { runtime: self, vnc })
     }
 
-    /// The context tree.
-    #[must_use]
-    pub fn tree(&self) -> Tree {
-        self.system.tree
+    /// Calls `look` with the context tree, which stays as it is meanwhile.
+    ///
+    /// # Errors
+    /// `NRT_CLOSED` after close.
+    pub fn with_tree<T>(&self, look: impl FnOnce(&Tree) -> T) -> Result<T> {
+        let _inside = self.enter()?;
+        Ok(self.calling(None, || look(&self.system.tree)))
     }
 
-    /// Makes this runtime's tree the process-wide `tdrv_ctx_0`, where debuggers and analysers look for it.
+    /// Makes this runtime's tree the process-wide `tdrv_ctx_0`, where debuggers and analysers look for it. A runtime that was
+    /// configured as the runtime of its process has done so already.
     ///
     /// # Errors
     /// `NRT_FAILURE` when the process has one already, `NRT_CLOSED` after close.
     pub fn install(&self) -> Result<()> {
         let _inside = self.enter()?;
-        context::install(self.system.tree)
+        context::install(&self.system.tree)
+    }
+
+    /// Does `work`, which calls the application back and has `pinned` a model (logical core, id) meanwhile.
+    fn calling<T>(&self, pinned: Option<(u32, u32)>, work: impl FnOnce() -> T) -> T {
+        self.callers.calling(&self.system.hooks, pinned, work)
+    }
+
+    /// Whether the calling thread is inside an operation of this runtime that calls the application back.
+    fn calls_back(&self) -> bool {
+        self.callers.calls(&self.system.hooks) || self.system.executes()
+    }
+
+    /// Refuses a thread that would wait for a model it has pinned itself.
+    fn refuse_pinned(&self, vnc: u32, id: u32) -> Result<()> {
+        let pinned = self.callers.pins(&self.system.hooks, (vnc, id));
+        if pinned { Err(Error::invalid(Cause::WaitsForItself)) } else { Ok(()) }
     }
 
     /// The driver underneath.

@@ -68,7 +68,7 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
     /// `NRT_CLOSED` after close.
     pub fn for_each_core_usage(&self, mut visit: impl FnMut(&CoreUsage)) -> Result<()> {
         let _inside = self.enter()?;
-        self.system.for_each_core(|core| visit(&self.core_usage(core)));
+        self.calling(None, || self.system.for_each_core(|core| visit(&self.core_usage(core))));
         Ok(())
     }
 
@@ -81,9 +81,7 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
         let _inside = self.enter()?;
         let system = &self.system;
         let core = system.tree.resolve(device, core)?;
-        let size = system.settings.logical_core_size;
-        let flat = device * system.settings.cores_per_device + core.core;
-        let (vnc, relative) = (flat / size, flat % size);
+        let (vnc, relative) = system.settings.locate(&core);
         let mut id = 0;
         while let Some(next) = system.next_resident(&core, id) {
             id = next;
@@ -106,25 +104,21 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
     /// Calls `visit` for the events of a device that are still in its ring, oldest first.
     ///
     /// # Errors
-    /// `NRT_INVALID` when there is no such device, `NRT_CLOSED` after close.
+    /// `NRT_INVALID` when this process owns no core of such a device, `NRT_CLOSED` after close.
     pub fn for_each_event(&self, device: u32, visit: impl FnMut(&Event)) -> Result<()> {
         let _inside = self.enter()?;
-        if device >= self.system.settings.devices {
-            return Err(Error::invalid(Cause::DeviceOutOfRange(device)));
-        }
-        self.system.for_each_event(device, visit);
+        self.system.owned_device(device)?;
+        self.calling(None, || self.system.for_each_event(device, visit));
         Ok(())
     }
 
     /// Writes the per-device sums of a device's ledger to their documented places in the tree.
     ///
     /// # Errors
-    /// `NRT_INVALID` when there is no such device, `NRT_CLOSED` after close.
+    /// `NRT_INVALID` when this process owns no core of such a device, `NRT_CLOSED` after close.
     pub fn refresh_ledger(&self, device: u32) -> Result<()> {
         let _inside = self.enter()?;
-        if device >= self.system.settings.devices {
-            return Err(Error::invalid(Cause::DeviceOutOfRange(device)));
-        }
+        self.system.owned_device(device)?;
         self.system.ledger_refresh(device)
     }
 
@@ -142,7 +136,7 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
         let pinned = self.system.pin(vnc, id)?;
         let unknown = Error::new(Status::InvalidHandle, Cause::UnknownModel(id));
         let (_, slot) = pinned.held.get(relative as usize).copied().flatten().ok_or(unknown)?;
-        work(slot)
+        self.calling(Some((vnc, id)), || work(slot))
     }
 
     pub(super) fn model_usage(&self, vnc: u32, id: u32, relative: u32) -> Result<ModelUsage> {

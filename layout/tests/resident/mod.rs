@@ -66,11 +66,9 @@ fn stays_until_it_is_looked_at() {
         let subgraph = SubgraphPlan {
             regions: &regions,
             local_scratchpad_bytes: 1 << 20,
-            shared_scratchpad_bytes: 0,
-            libraries: &[],
-            carveouts: &[],
             inputs: &inputs,
             outputs: &outputs,
+            ..SubgraphPlan::EMPTY
         };
         let core = runtime.core(vnc).expect("a logical core");
         loaded.push(core.load(&ModelPlan { name, subgraphs: &[subgraph] }).expect("room for a model"));

@@ -1,7 +1,8 @@
 //! Copies and fills (`driver-abi` §13).
 #![allow(unsafe_code)]
 
-use nrt_core::driver::{DeviceRange, Errno};
+use nrt_core::abi::neuron_memcpy_batch_t;
+use nrt_core::driver::{BatchOperation, CopyBatch, DeviceRange, Errno};
 
 use super::connect::LinuxDriver;
 use super::fault::{FOUR_GIB, Fault, Refusal};
@@ -232,8 +233,90 @@ impl<S: System> LinuxDriver<S> {
         let mut batch = pieces.batch(range.driver_handle, Self::start(range), WINDOW_BYTES);
         // SAFETY: `pieces` is borrowed exclusively until the request is over, and it borrows the buffers it names, shared
         // when they are read and exclusively when they are written.
-        let request = unsafe { MemBufZerocopy64Batches::new(&mut batch, into_device) };
+        let request = unsafe { MemBufZerocopy64Batches::new(core::slice::from_mut(&mut batch), into_device) };
         self.ask(&open, request).map(drop)
+    }
+
+    /// Copies between a buffer and a range of device memory without a bounce buffer, in pieces of 1 GiB. Writes of at most
+    /// `window_bytes` may go through the PCI window.
+    ///
+    /// # Errors
+    /// [`Refusal::NoZeroCopy`] on a driver without it, [`Refusal::ZeroLength`]; else [`Fault::Driver`], and part of the bytes
+    /// may have been copied.
+    pub fn transfer_zero_copy(
+        &self,
+        device: u32,
+        range: &DeviceRange,
+        offset: u64,
+        mut buffer: Buffer<'_>,
+        window_bytes: u32,
+    ) -> Result<(), Fault> {
+        let start = Self::inside(range, offset, buffer.len() as u64)?;
+        if buffer.is_empty() {
+            return Err(Refusal::ZeroLength.into());
+        }
+        if !self.machine.forms.zero_copy {
+            return Err(Refusal::NoZeroCopy.into());
+        }
+        let open = self.enter(device)?;
+        for piece in (0..buffer.len()).step_by(PIECE) {
+            let (at, bytes) = (start + piece as u64, buffer.piece(piece, PIECE));
+            self.ask(&open, MemBufZerocopy64::new(range.driver_handle, at, bytes, window_bytes))?;
+        }
+        Ok(())
+    }
+
+    /// Copies the pieces of many ranges, in order, with one request per 32 ranges. Not atomic.
+    ///
+    /// # Errors
+    /// [`Refusal::NoZeroCopy`] on a driver without batches; [`Refusal::OutOfBounds`] or [`Refusal::ZeroLength`] for any piece,
+    /// found before the first is copied; else [`Fault::Driver`], and part of the pieces may have been copied.
+    ///
+    /// # Safety
+    /// As [`Driver::copy_batches`](nrt_core::driver::Driver::copy_batches).
+    pub unsafe fn transfer_batches(
+        &self,
+        device: u32,
+        batches: &[CopyBatch<'_>],
+        into_device: bool,
+        window_bytes: u16,
+    ) -> Result<(), Fault> {
+        if !self.machine.forms.zero_copy {
+            return Err(Refusal::NoZeroCopy.into());
+        }
+        for batch in batches {
+            for &BatchOperation { offset, size, .. } in batch.operations {
+                let outside = Refusal::OutOfBounds { offset, size, limit: batch.range.size };
+                Self::inside(batch.range, batch.offset.checked_add(offset).ok_or(outside)?, size)?;
+                if size == 0 {
+                    return Err(Refusal::ZeroLength.into());
+                }
+            }
+        }
+        let open = self.enter(device)?;
+        for group in batches.chunks(BATCH) {
+            let mut native: heapless::Vec<neuron_memcpy_batch_t, BATCH> = group
+                .iter()
+                .filter(|batch| !batch.operations.is_empty())
+                .map(|batch| neuron_memcpy_batch_t {
+                    mem_handle: batch.range.driver_handle,
+                    mem_handle_offset: Self::start(batch.range) + batch.offset,
+                    ops_ptr: batch.operations.as_ptr().cast_mut(),
+                    num_ops: batch.operations.len() as u32,
+                    bar4_wr_threshold: window_bytes,
+                    flags: 0,
+                    context: core::ptr::null_mut(),
+                })
+                .collect();
+            if native.is_empty() {
+                continue;
+            }
+            // SAFETY: the driver only reads the operations, which are borrowed until the request is over; their buffers are
+            // the caller's promise.
+            let request = unsafe { MemBufZerocopy64Batches::new(&mut native, into_device) };
+            self.ask(&open, request)?;
+        }
+        Ok(())
     }
 
     /// Sets `size` bytes to `value`.

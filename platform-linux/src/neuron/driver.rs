@@ -3,7 +3,7 @@
 
 use core::ptr::NonNull;
 
-use nrt_core::driver::{AllocRequest, DeviceRange, Driver, DriverResult, OpenedDevice, Probe, RoutingIds};
+use nrt_core::driver::{AllocRequest, ChunkInfo, CopyBatch, DeviceRange, Driver, DriverResult, OpenedDevice, Probe, RoutingIds};
 
 use super::connect::LinuxDriver;
 use super::fault::Fault;
@@ -17,7 +17,9 @@ use crate::request::{Buffer, HostDeviceIdToRidMap};
 // * `map_range` maps the chunk as a whole, so the range inside is mapped for all its bytes; the mapping is shared, readable
 //   and writable, and stays until `unmap_range`: a device with mappings is not closed, neither by `detach` nor by the end
 //   of the client.
-// * `transfer` hands the driver a pointer and a length of the buffer it is given, and never a piece beyond its end.
+// * `transfer` and `transfer_zero_copy` hand the driver a pointer and a length of the buffer they are given, and never a piece
+//   beyond its end; `transfer_batches` hands on the buffers the caller vouches for.
+// * The driver's wait returns when the engine is done with the copy, or has given it up.
 unsafe impl<S: System> Driver for LinuxDriver<S> {
     fn probe(&self) -> DriverResult<Probe> {
         let machine = &self.machine;
@@ -104,5 +106,35 @@ unsafe impl<S: System> Driver for LinuxDriver<S> {
 
     fn fill(&self, device: u32, range: &DeviceRange, offset: u64, value: u8, size: u64) -> DriverResult<()> {
         self.set(device, range, offset, value, size).map_err(Fault::errno)
+    }
+
+    fn zero_copy_write(
+        &self,
+        device: u32,
+        range: &DeviceRange,
+        offset: u64,
+        bytes: &[u8],
+        window_bytes: u32,
+    ) -> DriverResult<()> {
+        self.transfer_zero_copy(device, range, offset, Buffer::In(bytes), window_bytes).map_err(Fault::errno)
+    }
+
+    fn zero_copy_read(&self, device: u32, range: &DeviceRange, offset: u64, bytes: &mut [u8]) -> DriverResult<()> {
+        self.transfer_zero_copy(device, range, offset, Buffer::Out(bytes), 0).map_err(Fault::errno)
+    }
+
+    unsafe fn copy_batches(
+        &self,
+        device: u32,
+        batches: &[CopyBatch<'_>],
+        to_device: bool,
+        window_bytes: u16,
+    ) -> DriverResult<()> {
+        // SAFETY: the caller's promise, passed on.
+        unsafe { self.transfer_batches(device, batches, to_device, window_bytes) }.map_err(Fault::errno)
+    }
+
+    fn chunks(&self, device: u32, channel: u32, chunks: &mut [ChunkInfo]) -> DriverResult<u32> {
+        Self::chunks(self, device, channel, chunks).map_err(Fault::errno)
     }
 }

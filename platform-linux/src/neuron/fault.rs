@@ -64,6 +64,8 @@ pub enum Refusal {
         /// Bytes.
         size: u64,
     },
+    /// This driver has no transfers without a bounce buffer.
+    NoZeroCopy,
     /// A wait handle that is neither 1 nor 2.
     WaitHandle(i32),
     /// The chunk ends at the top of its HBM; drivers before 2.28 map it to a wrong place.
@@ -83,6 +85,7 @@ impl Refusal {
             Self::AlreadyOpen(_) => Errno(114),
             Self::InUse(_) | Self::StillMapped { .. } => Errno::EBUSY,
             Self::ZeroSize => Errno::ENOMEM,
+            Self::NoZeroCopy => Errno::ENOTSUPP,
             _ => Errno::EINVAL,
         }
     }
@@ -114,6 +117,7 @@ impl fmt::Display for Refusal {
             Self::AsyncTooLarge { size } => {
                 write!(f, "an asynchronous copy of {size} bytes, at most {} are possible", super::copy::ASYNC_BYTES)
             }
+            Self::NoZeroCopy => f.write_str("this driver has no transfers without a bounce buffer"),
             Self::WaitHandle(handle) => write!(f, "no copy has the handle {handle}, expected 1 or 2"),
             Self::MapsToWrongPlace { end } => {
                 write!(f, "the chunk ends at {end:#x}, the top of its HBM, where this driver maps a wrong place")

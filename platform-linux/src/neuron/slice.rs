@@ -2,10 +2,10 @@
 #![allow(unsafe_code)]
 
 use core::ops::Range;
-use core::ptr::NonNull;
 
-use nrt_core::driver::{AllocRequest, DeviceRange, Driver, DriverResult, Errno, OpenedDevice, Probe, RoutingIds};
+use nrt_core::driver::{Call, DriverResult, Errno, ForwardDriver, Probe};
 
+use super::connect::LinuxDriver;
 use super::cores::Reservation;
 use super::system::System;
 
@@ -33,75 +33,27 @@ impl<S: System> Reservation<'_, S> {
     }
 
     /// The connection's number of a device of the slice.
-    fn device(&self, device: u32) -> DriverResult<u32> {
+    fn device_of(&self, device: u32) -> DriverResult<u32> {
         let devices = self.devices();
         let number = devices.start.checked_add(device).filter(|number| devices.contains(number));
         number.ok_or(Errno::EINVAL)
     }
 }
 
-// SAFETY: every request goes to the connection, whose guarantees hold, with another number for the device.
-unsafe impl<S: System> Driver for Reservation<'_, S> {
-    fn probe(&self) -> DriverResult<Probe> {
-        Ok(Probe { devices: self.devices().len() as u32, ..self.driver.probe()? })
+// SAFETY: every request goes to the connection, with another number for the device: the slice's devices, counted from the
+// first.
+unsafe impl<S: System> ForwardDriver for Reservation<'_, S> {
+    type Inner = LinuxDriver<S>;
+
+    fn forward(&self, _: Call) -> DriverResult<&LinuxDriver<S>> {
+        Ok(self.driver)
     }
-    fn routing_ids(&self) -> DriverResult<RoutingIds> {
-        self.driver.routing_ids()
+
+    fn device(&self, device: u32) -> DriverResult<u32> {
+        self.device_of(device)
     }
-    fn open(&self, device: u32) -> DriverResult<OpenedDevice> {
-        self.driver.open(self.device(device)?)
-    }
-    fn close(&self, device: u32) -> DriverResult<()> {
-        self.driver.close(self.device(device)?)
-    }
-    fn alloc(&self, device: u32, request: &AllocRequest, range: &mut DeviceRange) -> DriverResult<()> {
-        self.driver.alloc(self.device(device)?, request, range)
-    }
-    fn free(&self, device: u32, range: &DeviceRange) -> DriverResult<()> {
-        self.driver.free(self.device(device)?, range)
-    }
-    fn map(&self, device: u32, range: &DeviceRange) -> DriverResult<NonNull<u8>> {
-        self.driver.map(self.device(device)?, range)
-    }
-    unsafe fn unmap(&self, device: u32, range: &DeviceRange, address: NonNull<u8>) -> DriverResult<()> {
-        let device = self.device(device)?;
-        // SAFETY: the caller's promise, passed on.
-        unsafe { self.driver.unmap(device, range, address) }
-    }
-    fn copy(
-        &self,
-        device: u32,
-        src: &DeviceRange,
-        src_offset: u64,
-        dst: &DeviceRange,
-        dst_offset: u64,
-        size: u64,
-    ) -> DriverResult<()> {
-        self.driver.copy(self.device(device)?, src, src_offset, dst, dst_offset, size)
-    }
-    fn copy_start(
-        &self,
-        device: u32,
-        src: &DeviceRange,
-        src_offset: u64,
-        dst: &DeviceRange,
-        dst_offset: u64,
-        size: u64,
-        prefetch: u64,
-        wait: &mut i32,
-    ) -> DriverResult<()> {
-        self.driver.copy_start(self.device(device)?, src, src_offset, dst, dst_offset, size, prefetch, wait)
-    }
-    fn copy_wait(&self, device: u32, src: &DeviceRange, dst: &DeviceRange, wait: i32) -> DriverResult<()> {
-        self.driver.copy_wait(self.device(device)?, src, dst, wait)
-    }
-    fn write(&self, device: u32, range: &DeviceRange, offset: u64, bytes: &[u8]) -> DriverResult<()> {
-        self.driver.write(self.device(device)?, range, offset, bytes)
-    }
-    fn read(&self, device: u32, range: &DeviceRange, offset: u64, bytes: &mut [u8]) -> DriverResult<()> {
-        self.driver.read(self.device(device)?, range, offset, bytes)
-    }
-    fn fill(&self, device: u32, range: &DeviceRange, offset: u64, value: u8, size: u64) -> DriverResult<()> {
-        self.driver.fill(self.device(device)?, range, offset, value, size)
+
+    fn machine(&self, probe: Probe) -> Probe {
+        Probe { devices: self.devices().len() as u32, ..probe }
     }
 }

@@ -304,15 +304,16 @@ impl<'a, const N: usize> Pieces<'a, N> {
 }
 
 impl<'a> MemBufZerocopy64Batches<'a> {
-    /// One batch.
+    /// Batches, in order.
     ///
     /// # Safety
-    /// The pieces `batch` names live, and nothing else uses their buffers, as long as the request.
+    /// The pieces that `batches` names live, and nothing else uses their buffers (nothing else writes them, if they are only
+    /// read), as long as the request.
     #[must_use]
-    pub unsafe fn new(batch: &'a mut neuron_memcpy_batch_t, into_device: bool) -> Self {
+    pub unsafe fn new(batches: &'a mut [neuron_memcpy_batch_t], into_device: bool) -> Self {
         let mut argument = neuron_ioctl_mem_buf_copy64zc_batches::zeroed();
-        argument.batches_ptr = batch;
-        argument.num_batches = 1;
+        argument.batches_ptr = batches.as_mut_ptr();
+        argument.num_batches = batches.len() as u32;
         argument.is_copy_to_device = into_device.into();
         argument.h2t_qid = DEFAULT_QUEUE;
         Self::from_argument(argument)

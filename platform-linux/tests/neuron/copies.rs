@@ -1,6 +1,6 @@
 //! Copies, fills, asynchronous copies, transfers without bounce buffer, batches.
 
-use nrt_core::driver::{AllocRequest, DeviceRange, Driver as _, Errno};
+use nrt_core::driver::{AllocRequest, BatchOperation, CopyBatch, DeviceRange, Driver as _, Errno};
 use nrt_linux::neuron::{ASYNC_BYTES, Fault, LinuxDriver, Refusal};
 use nrt_linux::request::{MemBufZerocopy64, MemBufZerocopy64Batches};
 
@@ -181,4 +181,47 @@ fn batches() {
     driver.write_pieces(0, &range, &pieces[..2]).unwrap();
     let expected = ["MEM_BUF_ZEROCOPY64_BATCHES", "MEM_BUF_ZEROCOPY64", "MEM_BUF_ZEROCOPY64"];
     assert_eq!(driver.system().requests(), expected);
+}
+
+/// The core's batches: many ranges, one request per 32 of them.
+#[test]
+fn batches_over_many_ranges() {
+    let bytes: Vec<u8> = (0..=255).collect();
+    let driver = Setup::cayman(1).attach();
+    let ranges: Vec<DeviceRange> = (0..40).map(|_| device(&driver, 8192)).collect();
+    driver.system().requests();
+    let operation = |at: usize| BatchOperation { offset: at as u64, size: 16, buffer: bytes[at..].as_ptr().cast_mut().cast() };
+    let operations: Vec<[BatchOperation; 2]> = (0..40).map(|range| [operation(range), operation(range + 100)]).collect();
+    let batches: Vec<CopyBatch<'_>> =
+        ranges.iter().zip(&operations).map(|(range, operations)| CopyBatch { range, offset: 4096, operations }).collect();
+    let send = |driver: &LinuxDriver<Fake>, batches: &[CopyBatch<'_>]| {
+        // SAFETY: the bytes live until the call is over and are only read.
+        unsafe { driver.copy_batches(0, batches, true, 4096) }
+    };
+    assert_eq!(send(&driver, &batches), Ok(()));
+    assert_eq!(driver.system().requests(), ["MEM_BUF_ZEROCOPY64_BATCHES"; 2]);
+    for (at, range) in ranges.iter().enumerate() {
+        for at in [at, at + 100] {
+            let mut back = [0; 16];
+            driver.read(0, range, 4096 + at as u64, &mut back).unwrap();
+            assert_eq!(back, bytes[at..at + 16]);
+        }
+    }
+    driver.system().requests();
+    // Everything is checked before the first request: bounds, which the driver of 2.25 lets wrap, and empty pieces.
+    let refused = |offset, size| {
+        let wrong = [BatchOperation { offset, size, ..operations[0][0] }];
+        let last = CopyBatch { range: &ranges[39], offset: 4096, operations: &wrong };
+        let answer = send(&driver, &[batches[0], last]);
+        assert_eq!(driver.system().requests(), [""; 0]);
+        answer
+    };
+    assert_eq!(refused(4081, 16), Err(Errno::EINVAL));
+    assert_eq!(refused(u64::MAX, 16), Err(Errno::EINVAL));
+    assert_eq!(refused(0, 0), Err(Errno::EINVAL));
+    // A driver without batches says so, and the core does it another way.
+    let older = Setup { features: 0xFF, ..Setup::cayman(1) }.attach();
+    assert_eq!(send(&older, &batches), Err(Errno::ENOTSUPP));
+    assert_eq!(older.zero_copy_write(0, &ranges[0], 0, b"x", 0), Err(Errno::ENOTSUPP));
+    assert_eq!(older.system().requests(), [""; 0]);
 }

@@ -51,10 +51,9 @@ fn serve(runtime: &Runtime<&LinuxDriver<Fake>, LinuxHooks>) -> Result<()> {
         regions: &[region],
         local_scratchpad_bytes: 65536,
         shared_scratchpad_bytes: 65536,
-        libraries: &[],
-        carveouts: &[],
         inputs: &input,
         outputs: &output,
+        ..SubgraphPlan::EMPTY
     };
     let core = runtime.core(0)?;
     let model = core.load(&ModelPlan { name: "model", subgraphs: &[subgraph] })?;

@@ -10,6 +10,8 @@ use crate::device::{Device, QUEUES};
 
 /// Bytes of one descriptor, which is also what length 0 stands for in it.
 const DESCRIPTOR: u64 = 65536;
+/// Largest direct write to PCI memory, in bytes.
+const DIRECT_LIMIT: u64 = 8192;
 /// Oversize requests after which a ring has no room for another; that one takes the rest.
 const RING_LOSSES: u8 = 4;
 
@@ -52,6 +54,34 @@ impl Kernel {
             self.room_in_ring(&state, &chunk)?;
         }
         Ok(span)
+    }
+
+    /// Checks one piece of a zero-copy transfer. SUNDA only has the direct write: to the device, at most `window` bytes
+    /// (and 8192), size and offset multiples of 4.
+    ///
+    /// # Errors
+    /// [`Errno::EINVAL`] for length 0 and where there is no such transfer, else as [`access`](Self::access).
+    pub fn zero_copy(
+        &self,
+        device: u32,
+        handle: u64,
+        offset: u64,
+        size: u64,
+        to_device: bool,
+        window: u64,
+    ) -> DriverResult<Span> {
+        let span = self.access(device, handle, offset, size)?;
+        let aligned = size.is_multiple_of(4) && offset.is_multiple_of(4);
+        let direct = to_device && aligned && size <= window.min(DIRECT_LIMIT);
+        let possible = self.config.arch != Arch::Sunda || direct;
+        if size != 0 && possible { Ok(span) } else { Err(Errno::EINVAL) }
+    }
+
+    /// Asynchronous copies of a device that were started and not waited for yet.
+    #[must_use]
+    pub fn outstanding_copies(&self, device: u32) -> u32 {
+        let outstanding = |contexts: &[bool; 2]| contexts.iter().filter(|context| **context).count() as u32;
+        self.device(device).map_or(0, |state| state.contexts.iter().map(outstanding).sum())
     }
 
     /// Checks a fill of `size` bytes at `offset` of a chunk.

@@ -154,24 +154,33 @@ impl Kernel {
     /// # Cost
     /// Linear in the chunks and free runs of the channel, under the device's lock.
     pub fn dump_chunks(&self, device: u32, channel: u32, out: &mut [ChunkEntry]) -> Result<usize, TooSmall> {
+        let count = self.for_each_chunk(device, channel, |index, entry| {
+            if let Some(place) = out.get_mut(index) {
+                *place = entry;
+            }
+        });
+        if count > out.len() { Err(TooSmall { needed: count as u64 }) } else { Ok(count) }
+    }
+
+    /// Shows the chunks of an HBM by address, numbered from 0, and tells how many there are. `visit` runs under the
+    /// device's lock.
+    pub(crate) fn for_each_chunk(&self, device: u32, channel: u32, mut visit: impl FnMut(usize, ChunkEntry)) -> usize {
         let (Ok(state), true) = (self.device(device), channel < self.config.arch.channels_per_device()) else {
-            return Ok(0);
+            return 0;
         };
         let mut count = 0;
         for pool in hbm_pools(channel) {
             let mut link = state.pools[usize::from(pool)].lowest();
             while link != NONE {
                 if !self.tables.records.is_free(link) {
-                    if let Some(entry) = out.get_mut(count) {
-                        let chunk = self.describe(&state, device, link);
-                        *entry = ChunkEntry { pa: chunk.pa, size: chunk.size, category: chunk.category };
-                    }
+                    let chunk = self.describe(&state, device, link);
+                    visit(count, ChunkEntry { pa: chunk.pa, size: chunk.size, category: chunk.category });
                     count += 1;
                 }
                 link = self.tables.records.next(link);
             }
         }
-        if count > out.len() { Err(TooSmall { needed: count as u64 }) } else { Ok(count) }
+        count
     }
 
     /// Everything about a live chunk.

@@ -10,7 +10,7 @@ use crate::session::{Fault, Reference, Session};
 /// A run without faults, on a storage that is fresh or was used.
 pub(crate) fn clean(rig: &Rig, reference: Option<&Reference>) -> Reference {
     let reference = run(Session::new(rig, reference, Fault::None)).unwrap();
-    rig.settle(false);
+    rig.settle();
     rig.check_hazards(false);
     reference
 }
@@ -23,7 +23,7 @@ fn every_request_once(arch: Arch, size: u32) {
         for errno in ERRNOS {
             run(Session::new(&rig, Some(&reference), Fault::Once(n, errno))).unwrap();
             assert_eq!(rig.driver.injected(), 1, "request {n}");
-            rig.settle(rig.failed(Call::Close));
+            rig.settle();
             rig.check_hazards(rig.failed(Call::Unmap));
             points += 1;
         }
@@ -67,6 +67,6 @@ fn no_device() {
     rig.driver.fail_nth(1, Errno::ENODEV);
     let error = rig.init().err().unwrap();
     assert_eq!(error.status, Status::Invalid);
-    rig.settle(false);
+    rig.settle();
     clean(&rig, None);
 }

@@ -1,11 +1,8 @@
 //! The last node goes to somebody else while the driver works on an allocation.
 
-use std::ptr::NonNull;
 use std::sync::Mutex;
 
-use nrt_core::driver::{
-    AllocRequest, Call, DeviceRange, Driver, DriverResult, Errno, FaultInjector, OpenedDevice, Probe, RoutingIds,
-};
+use nrt_core::driver::{Call, DriverResult, Errno, FaultInjector, ForwardDriver};
 use nrt_core::{Arch, Cause, CloseReport, Config, Error, Pool, Runtime, Status, Storage, Usage};
 use nrt_linux::hooks::LinuxHooks;
 use nrt_linux::log::Log;
@@ -19,66 +16,23 @@ use crate::pools::block;
 struct Intruder {
     inner: TestDriver,
     during_alloc: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+    during_map: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
-// SAFETY: every request goes to the driver inside unchanged, whose guarantees hold.
-unsafe impl Driver for Intruder {
-    fn probe(&self) -> DriverResult<Probe> {
-        self.inner.probe()
-    }
-    fn routing_ids(&self) -> DriverResult<RoutingIds> {
-        self.inner.routing_ids()
-    }
-    fn open(&self, device: u32) -> DriverResult<OpenedDevice> {
-        self.inner.open(device)
-    }
-    fn close(&self, device: u32) -> DriverResult<()> {
-        self.inner.close(device)
-    }
-    fn alloc(&self, device: u32, request: &AllocRequest, range: &mut DeviceRange) -> DriverResult<()> {
-        let intrusion = self.during_alloc.lock().unwrap().take();
+// SAFETY: every request goes to the driver inside.
+unsafe impl ForwardDriver for Intruder {
+    type Inner = TestDriver;
+
+    fn forward(&self, call: Call) -> DriverResult<&TestDriver> {
+        let intrusion = match call {
+            Call::Alloc => self.during_alloc.lock().unwrap().take(),
+            Call::Map => self.during_map.lock().unwrap().take(),
+            _ => None,
+        };
         if let Some(intrusion) = intrusion {
             intrusion();
         }
-        self.inner.alloc(device, request, range)
-    }
-    fn free(&self, device: u32, range: &DeviceRange) -> DriverResult<()> {
-        self.inner.free(device, range)
-    }
-    fn map(&self, device: u32, range: &DeviceRange) -> DriverResult<NonNull<u8>> {
-        self.inner.map(device, range)
-    }
-    unsafe fn unmap(&self, device: u32, range: &DeviceRange, address: NonNull<u8>) -> DriverResult<()> {
-        // SAFETY: the caller's promise, passed on.
-        unsafe { self.inner.unmap(device, range, address) }
-    }
-    fn copy(&self, device: u32, src: &DeviceRange, at: u64, dst: &DeviceRange, to: u64, size: u64) -> DriverResult<()> {
-        self.inner.copy(device, src, at, dst, to, size)
-    }
-    fn copy_start(
-        &self,
-        device: u32,
-        src: &DeviceRange,
-        at: u64,
-        dst: &DeviceRange,
-        to: u64,
-        size: u64,
-        prefetch: u64,
-        wait: &mut i32,
-    ) -> DriverResult<()> {
-        self.inner.copy_start(device, src, at, dst, to, size, prefetch, wait)
-    }
-    fn copy_wait(&self, device: u32, src: &DeviceRange, dst: &DeviceRange, wait: i32) -> DriverResult<()> {
-        self.inner.copy_wait(device, src, dst, wait)
-    }
-    fn write(&self, device: u32, range: &DeviceRange, offset: u64, bytes: &[u8]) -> DriverResult<()> {
-        self.inner.write(device, range, offset, bytes)
-    }
-    fn read(&self, device: u32, range: &DeviceRange, offset: u64, bytes: &mut [u8]) -> DriverResult<()> {
-        self.inner.read(device, range, offset, bytes)
-    }
-    fn fill(&self, device: u32, range: &DeviceRange, offset: u64, value: u8, size: u64) -> DriverResult<()> {
-        self.inner.fill(device, range, offset, value, size)
+        Ok(&self.inner)
     }
 }
 
@@ -92,7 +46,8 @@ struct Rig {
 impl Rig {
     fn new() -> Self {
         let inner = nrt_tests::one_device(Arch::Sunda);
-        let intruder: &'static Intruder = Box::leak(Box::new(Intruder { inner, during_alloc: Mutex::new(None) }));
+        let intruder: &'static Intruder =
+            Box::leak(Box::new(Intruder { inner, during_alloc: Mutex::new(None), during_map: Mutex::new(None) }));
         let storage: &'static Storage<8, 1, 8, 1, 64> = nrt_tests::storage();
         let hooks = LinuxHooks::with_log(Log::new(stderr(), None));
         let runtime = Box::leak(Box::new(Runtime::init(storage, intruder, Config::new(hooks)).unwrap()));
@@ -151,4 +106,33 @@ fn nor_does_the_driver_take_it_back() {
     let report = rig.runtime.close(Some(0)).unwrap();
     assert_eq!(report, CloseReport { allocations: 1, quarantined: 1, quarantined_bytes: 4096, ..CloseReport::default() });
     assert_eq!(rig.sim().live(0), Live::default(), "the device's close frees it");
+}
+
+/// Two threads map the same memory at once: one mapping stays, and the other one that the driver refuses to remove is told of
+/// at close.
+#[test]
+fn the_mapping_of_the_slower_thread_is_removed_or_reported() {
+    for refuse in [false, true] {
+        let rig = Rig::new();
+        let memory = rig.runtime.core(0).unwrap().allocate(0, &block(Usage::Weight)).unwrap();
+        let memory: &'static _ = Box::leak(Box::new(memory));
+        let inner = rig.intruder.inner;
+        *rig.intruder.during_map.lock().unwrap() = Some(Box::new(move || {
+            memory.write(0, &[7; 16]).unwrap();
+            memory.map().unwrap();
+            inner.watch(&[Call::Unmap]);
+            if refuse {
+                inner.fail_nth(1, Errno::EBUSY);
+            }
+        }));
+        let address = memory.map().unwrap();
+        assert_eq!((inner.seen(), inner.injected()), (1, u64::from(refuse)));
+        assert_eq!(memory.map(), Ok(address));
+        // SAFETY: the mapping spans the memory, which nobody writes.
+        assert_eq!(unsafe { address.cast::<[u8; 16]>().read() }, [7; 16]);
+        assert_eq!(rig.sim().live(0).mappings, 2 + 1 + u64::from(refuse));
+        inner.reset();
+        let report = rig.runtime.close(None).unwrap();
+        assert_eq!(report, CloseReport { allocations: 1, refused_requests: refuse.into(), ..CloseReport::default() });
+    }
 }

@@ -67,7 +67,7 @@ const FUNCTIONS: [UcodeFunction<'static>; 2] =
     [UcodeFunction { name: "first", opcode: 0xA0, sub_opcode: 1 }, UcodeFunction { name: "second", opcode: 0xA1, sub_opcode: 0 }];
 
 fn library(content: &Pattern) -> UcodeLibrary<'_> {
-    UcodeLibrary { content, bytes: IMAGE_BYTES, flags: 5, total_cpus: 8, functions: &FUNCTIONS }
+    UcodeLibrary { content, bytes: IMAGE_BYTES, flags: 5, cpu_id: 0, total_cpus: 8, functions: &FUNCTIONS }
 }
 
 fn region<'a>(name: &'a str, first_variable: u32, usage: Usage, bytes: u64, source: Option<&'a Pattern>) -> RegionPlan<'a> {
@@ -110,6 +110,7 @@ pub(crate) fn large<T>(cores: u32, source: &Pattern, with: impl FnOnce(&ModelPla
             carveouts: &[Carveout::EVTACCEL],
             inputs: &inputs,
             outputs: &outputs,
+            ..SubgraphPlan::EMPTY
         })
         .collect();
     with(&ModelPlan { name: "large", subgraphs: &subgraphs })
@@ -123,11 +124,10 @@ pub(crate) fn small<T>(source: &Pattern, with: impl FnOnce(&ModelPlan<'_>) -> T)
     let subgraph = SubgraphPlan {
         regions: &regions,
         local_scratchpad_bytes: crate::rig::PAGE,
-        shared_scratchpad_bytes: 0,
         libraries: &libraries,
-        carveouts: &[],
         inputs: &[IoPlan { name: "x", bytes: Y, variable: 1 }],
         outputs: &[IoPlan { name: "z", bytes: X, variable: 2 }],
+        ..SubgraphPlan::EMPTY
     };
     with(&ModelPlan { name: "small", subgraphs: &[subgraph] })
 }

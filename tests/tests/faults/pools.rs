@@ -82,18 +82,10 @@ pub(crate) fn pieces(pieces: u64) -> RegionPlan<'static> {
     }
 }
 
-pub(crate) const EMPTY: SubgraphPlan<'static> = SubgraphPlan {
-    regions: &[],
-    local_scratchpad_bytes: 0,
-    shared_scratchpad_bytes: 0,
-    libraries: &[],
-    carveouts: &[],
-    inputs: &[],
-    outputs: &[],
-};
+pub(crate) const EMPTY: SubgraphPlan<'static> = SubgraphPlan::EMPTY;
 
 fn library<'a>(functions: &'a [UcodeFunction<'a>]) -> UcodeLibrary<'a> {
-    UcodeLibrary { content: &Zeros, bytes: 64, flags: 0, total_cpus: 1, functions }
+    UcodeLibrary { content: &Zeros, bytes: 64, flags: 0, cpu_id: 0, total_cpus: 1, functions }
 }
 
 #[test]
@@ -204,7 +196,8 @@ fn tensors() {
 fn feature_maps_and_functions() {
     let (runtime, driver) = tiny::<64, 2, 64, 2>(Arch::Sunda, 1);
     let core = runtime.core(0).unwrap();
-    let io: Vec<_> = (0..33).map(|variable| IoPlan { name: "io", bytes: 1, variable }).collect();
+    let names: Vec<_> = (0..33).map(|n| format!("io{n}")).collect();
+    let io: Vec<_> = (0..).zip(&names).map(|(variable, name)| IoPlan { name, bytes: 1, variable }).collect();
     let load = |inputs, outputs| core.load(&ModelPlan { name: "io", subgraphs: &[SubgraphPlan { inputs, outputs, ..EMPTY }] });
     full(&runtime, driver, Pool::FeatureMaps, || load(&io[..20], &io[20..]));
     full(&runtime, driver, Pool::FeatureMaps, || load(&[], &io));
@@ -218,7 +211,7 @@ fn feature_maps_and_functions() {
     let before = state(&runtime, driver);
     let error = load(29).err().unwrap();
     assert_eq!(error.status, Status::Invalid);
-    assert!(matches!(error.cause, Cause::Ucode(_)), "{error}");
+    assert!(matches!(error.cause, Cause::Plan(_)), "{error}");
     assert_eq!(state(&runtime, driver), before);
     load(28).unwrap().unload().unwrap();
     assert!(runtime.close(Some(0)).unwrap().is_clean());

@@ -75,7 +75,7 @@ impl<'a> Session<'a> {
                     if self.sticky() {
                         return Err(Stop);
                     }
-                    self.rig.settle(false);
+                    self.rig.settle();
                 }
             }
         }
@@ -156,24 +156,21 @@ impl<'a> Session<'a> {
             self.check_sticky_report(&report, late, rig.hooks.errors() - logged);
         } else if let Some(reference) = self.reference {
             assert!(complete);
-            let close_only = late == 1 && (report.refused_requests == 1 || rig.failed(Call::Close));
-            let expected = CloseReport { refused_requests: close_only.into(), ..reference.report };
-            assert_eq!(report, expected, "what was refused once is taken back at close");
-            // A node that was refused for the first time at close is logged, and taken back by the retry.
-            if late == 1 && !close_only {
-                assert_eq!(rig.hooks.errors() - logged, 1);
-            }
+            assert_eq!(report, reference.report, "what was refused once is taken back at close");
+            // A node that was refused for the first time at close is logged; a buffer or device is just tried again.
+            assert!(rig.hooks.errors() - logged <= late);
+            assert!(late == 0 || !rig.failed(Call::Close) || rig.hooks.errors() == logged);
         }
         let error = runtime.close(None).unwrap_err();
         assert_eq!(error.status, Status::Closed);
         Reference { steps: self.steps, report, requests: rig.driver.seen() }
     }
 
-    /// Each node in quarantine was refused and logged when it was released, and refused again at close; so was each bounce
-    /// buffer and device once.
+    /// Each node in quarantine was refused and logged when it was released, and refused again at close; each bounce buffer and
+    /// device was refused twice.
     fn check_sticky_report(&self, report: &CloseReport, late: u64, logged: u64) {
         assert!(late > 0 && report.refused_requests > 0, "the device was not closed");
-        assert_eq!(late, logged + u64::from(report.quarantined) + u64::from(report.refused_requests));
+        assert_eq!(late, logged + u64::from(report.quarantined) + 2 * u64::from(report.refused_requests));
         assert_eq!(u64::from(report.quarantined), self.rig.hooks.errors() - self.logged);
     }
 

@@ -87,7 +87,7 @@ impl Snapshot {
             }
         }
         runtime.refresh_ledger(0).unwrap();
-        let ledger = runtime.tree().mla(0).unwrap().as_ptr();
+        let ledger = runtime.with_tree(|tree| tree.mla(0)).unwrap().unwrap().as_ptr();
         // SAFETY: the tree lives for ever; the counters are atomics.
         let channels = std::array::from_fn(|channel| unsafe { (&(*ledger).dmem_logger.memory_usage)[channel].load(Relaxed) });
         let snapshot = Self {
@@ -132,7 +132,7 @@ impl Holdings {
 
 /// Walks the GLOBAL heap of a core as a debugger would.
 fn heap(runtime: &FaultyRuntime, device: u32, core: u32) -> Vec<Node> {
-    let tpb = runtime.tree().resolve(device, core).unwrap().tpb.as_ptr();
+    let tpb = runtime.with_tree(|tree| tree.resolve(device, core)).unwrap().unwrap().tpb.as_ptr();
     let mut nodes = Vec::new();
     // SAFETY: the record of an open runtime; only this thread changes the list. The links lead to live nodes, the last one
     // to the sentinel, and the hint of a live node is NUL-terminated text.

@@ -26,7 +26,7 @@ fn every_read_of_a_source() {
             let (runtime, complete) = run_with(&mut session, &source).unwrap();
             let answered = session.answered;
             session.close(&runtime, complete);
-            rig.settle(false);
+            rig.settle();
             rig.check_hazards(false);
             if source.reads() < n {
                 break;
@@ -52,7 +52,7 @@ fn every_mapping_of_host_memory() {
             let (runtime, complete) = run_with(&mut session, &source()).unwrap();
             assert_eq!(session.answered, 1);
             session.close(&runtime, complete);
-            rig.settle(false);
+            rig.settle();
             points += 1;
         }
         assert!(points > 0);

@@ -33,5 +33,5 @@ fn a_transfer_of_three_pieces() {
     }
     drop(tensor);
     assert!(runtime.close(Some(0)).unwrap().is_clean());
-    rig.settle(false);
+    rig.settle();
 }

@@ -20,7 +20,7 @@ fn every_request_from_the_nth_on() {
                 // The process ends: the kernel closes the device.
                 rig.driver.reset();
                 let _ = rig.sim().close(0);
-                rig.settle(false);
+                rig.settle();
                 rig.check_hazards(true);
                 points += 1;
             }

@@ -70,7 +70,7 @@ impl World<'_> {
 
     /// The ranges of a core's GLOBAL heap.
     fn heap_ranges(&self, core: u32, ranges: &mut Vec<(u64, u64)>) {
-        let tpb = self.runtime.tree().resolve(0, core).unwrap().tpb.as_ptr();
+        let tpb = self.runtime.with_tree(|tree| tree.resolve(0, core)).unwrap().unwrap().tpb.as_ptr();
         // SAFETY: the record of an open runtime; only this thread changes the list, whose links lead to live nodes and end
         // at the sentinel.
         unsafe {

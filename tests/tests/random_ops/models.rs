@@ -259,7 +259,7 @@ impl Recipe {
                 regions
             })
             .collect();
-        let library = [UcodeLibrary { content: &source, bytes: LIBRARY[0], flags: 0, total_cpus: 8, functions: &[] }];
+        let library = [UcodeLibrary { content: &source, bytes: LIBRARY[0], flags: 0, cpu_id: 0, total_cpus: 8, functions: &[] }];
         let inputs = [IoPlan { name: "x", bytes: self.input, variable: 1 }];
         let outputs = [IoPlan { name: "z", bytes: self.output, variable: 2 }];
         let subgraphs: Vec<SubgraphPlan<'_>> = regions
@@ -273,6 +273,7 @@ impl Recipe {
                 carveouts: &[Carveout::EVTACCEL],
                 inputs: &inputs,
                 outputs: &outputs,
+                ..SubgraphPlan::EMPTY
             })
             .collect();
         with(&ModelPlan { name: "random", subgraphs: &subgraphs })

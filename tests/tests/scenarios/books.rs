@@ -37,7 +37,7 @@ pub(crate) fn books(runtime: &TestRuntime) -> Books {
             cores.push((core.resident_models(relative).unwrap(), pages(&core, relative), core.library_users(relative).unwrap()));
         }
     }
-    let driver = (0..runtime.tree().device_count()).map(|device| sim(runtime).live(device)).collect();
+    let driver = (0..runtime.with_tree(|tree| tree.device_count()).unwrap()).map(|device| sim(runtime).live(device)).collect();
     Books { usage, nodes: runtime.live_nodes(), cores, driver }
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn on_every_arch(test: impl Fn(&TestRuntime)) {
 
 /// Closes: nothing is left over anywhere, and the driver never saw a harmful request.
 pub(crate) fn finish(runtime: &TestRuntime) {
-    let devices = runtime.tree().device_count();
+    let devices = runtime.with_tree(|tree| tree.device_count()).unwrap();
     runtime.driver().reset();
     let report = runtime.close(None).unwrap();
     assert!(report.is_clean(), "{report:?}");

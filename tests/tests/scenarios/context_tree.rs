@@ -26,13 +26,13 @@ fn invalid(cause: Cause) -> Error {
 #[test]
 fn records_lie_at_the_strides_of_the_instructions() {
     let runtime = devices(Arch::Cayman, 2);
-    let context = runtime.tree().as_ptr().addr();
+    let context = runtime.with_tree(|tree| tree.as_ptr()).unwrap().addr();
     assert_eq!(size_of::<tdrv_ctx_t>(), 18_884_656);
     assert_eq!(tpb(&runtime, 0, 0).addr(), context + 0x58);
     for device in 0..2 {
         assert_eq!(mla(&runtime, device).addr(), context + 8 + device as usize * 590_008);
         for core in 0..8 {
-            let resolved = runtime.tree().resolve(device, core).unwrap();
+            let resolved = runtime.with_tree(|tree| tree.resolve(device, core)).unwrap().unwrap();
             assert_eq!(resolved.mla.addr().get(), context + 8 + device as usize * 590_008);
             assert_eq!(resolved.tpb.addr().get(), resolved.mla.addr().get() + 80 + core as usize * 39_320);
             assert_eq!((resolved.device, resolved.core), (device, core));
@@ -57,29 +57,42 @@ fn a_zeroed_tree_has_no_device() {
 #[test]
 fn the_resolver_checks_what_the_original_asserts() {
     let runtime = runtime(Arch::Sunda);
-    let tree = runtime.tree();
-    for device in [32, 33, u32::MAX] {
-        assert_eq!(tree.resolve(device, 0), Err(invalid(Cause::DeviceOutOfRange(device))));
-        assert_eq!(tree.mla(device), Err(invalid(Cause::DeviceOutOfRange(device))));
-    }
-    for device in [1, 31] {
-        assert_eq!(tree.resolve(device, 0), Err(invalid(Cause::DeviceNotInUse(device))));
-    }
-    for core in [8, 9, u32::MAX] {
-        assert_eq!(tree.resolve(0, core), Err(invalid(Cause::CoreOutOfRange(core))));
-    }
-    for core in [2, 5, 7] {
-        assert_eq!(tree.resolve(0, core), Err(invalid(Cause::CoreNotMapped { device: 0, core })));
-    }
-    assert!(tree.resolve(0, 1).is_ok());
+    let check = |tree: &Tree| {
+        for device in [32, 33, u32::MAX] {
+            assert_eq!(tree.resolve(device, 0), Err(invalid(Cause::DeviceOutOfRange(device))));
+            assert_eq!(tree.mla(device), Err(invalid(Cause::DeviceOutOfRange(device))));
+        }
+        for device in [1, 31] {
+            assert_eq!(tree.resolve(device, 0), Err(invalid(Cause::DeviceNotInUse(device))));
+        }
+        for core in [8, 9, u32::MAX] {
+            assert_eq!(tree.resolve(0, core), Err(invalid(Cause::CoreOutOfRange(core))));
+        }
+        for core in [2, 5, 7] {
+            assert_eq!(tree.resolve(0, core), Err(invalid(Cause::CoreNotMapped { device: 0, core })));
+        }
+        assert!(tree.resolve(0, 1).is_ok());
+    };
+    runtime.with_tree(check).unwrap();
     finish(&runtime);
 }
 
 #[test]
-fn a_closed_tree_resolves_nothing() {
-    let runtime = runtime(Arch::Cayman);
-    finish(&runtime);
-    assert_eq!(runtime.tree().resolve(0, 0), Err(invalid(Cause::DeviceNotInUse(0))));
+fn a_tree_can_be_looked_at_while_its_runtime_is_open_only() {
+    let driver = one_device(Arch::Cayman);
+    let storage: &'static TestStorage = storage();
+    let init = || Runtime::init(storage, driver, Config::new(LinuxHooks::new())).unwrap();
+    let first = init();
+    // Whoever looks is inside: nothing is taken down under the eyes.
+    let busy = Error { status: Status::ExecNcBusy, cause: Cause::Busy { operations: 1, models: 0 } };
+    assert_eq!(first.with_tree(|tree| (first.close(Some(0)), tree.resolve(0, 0).is_ok())), Ok((Err(busy), true)));
+    first.close(None).unwrap();
+    // The storage lives on under another runtime; the old one shows nothing of it.
+    let second = init();
+    let closed = Error { status: Status::Closed, cause: Cause::NotOpen };
+    assert_eq!(first.with_tree(|tree| tree.resolve(0, 0)), Err(closed));
+    assert!(second.with_tree(|tree| tree.resolve(0, 0)).unwrap().is_ok());
+    finish(&second);
 }
 
 #[test]
@@ -99,11 +112,11 @@ fn used_slots_name_themselves_and_empty_slots_are_minus_one() {
     }
     // SAFETY: as above.
     unsafe {
-        let context = runtime.tree().as_ptr();
+        let context = runtime.with_tree(|tree| tree.as_ptr()).unwrap();
         assert_eq!(((*context).num_mla, (*context).target), (3, al_hal_tpb_arch_type_t(4)));
         assert_eq!(&(&(*mla(&runtime, 0)).bdf)[..8], b"ff:ff.f\0");
     }
-    assert_eq!(runtime.tree().device_count(), 3);
+    assert_eq!(runtime.with_tree(|tree| tree.device_count()).unwrap(), 3);
     finish(&runtime);
 }
 
@@ -120,7 +133,7 @@ fn every_core_knows_its_index_and_has_its_parts() {
             let pcore = (*(*tpb).tpb_allocator).pcore;
             assert_eq!(((*pcore).device_id, (*pcore).device_tpb_idx), (0, core));
             assert_eq!((*tpb).hw_exec_queue.pcore, pcore);
-            let resolved = runtime.tree().resolve_core(&*pcore).unwrap();
+            let resolved = runtime.with_tree(|tree| tree.resolve_core(&*pcore)).unwrap().unwrap();
             assert_eq!(resolved.tpb.as_ptr().cast_const(), tpb);
         }
     }
@@ -130,12 +143,21 @@ fn every_core_knows_its_index_and_has_its_parts() {
 #[test]
 fn devices_are_found_by_their_host_id_among_the_used_ones_only() {
     let runtime = devices(Arch::Sunda, 2);
-    let tree = runtime.tree();
-    assert_eq!(tree.mla_by_host_device_id(1), tree.mla(1));
-    assert_eq!(tree.mla_by_host_device_id(0), tree.mla(0));
-    for unknown in [2, u32::MAX] {
-        assert_eq!(tree.mla_by_host_device_id(unknown), Err(invalid(Cause::DeviceNotInUse(unknown))));
-    }
+    let check = |tree: &Tree| {
+        assert_eq!(tree.mla_by_host_device_id(1), tree.mla(1));
+        assert_eq!(tree.mla_by_host_device_id(0), tree.mla(0));
+        for unknown in [2, u32::MAX] {
+            assert_eq!(tree.mla_by_host_device_id(unknown), Err(invalid(Cause::DeviceNotInUse(unknown))));
+        }
+        for device in [0, 1] {
+            assert_eq!(tree.mla_by_device_id(device), tree.mla(device));
+        }
+        for device in [2, 31] {
+            assert_eq!(tree.mla_by_device_id(device), Err(invalid(Cause::DeviceNotInUse(device))));
+        }
+        assert_eq!(tree.mla_by_device_id(32), Err(invalid(Cause::DeviceOutOfRange(32))));
+    };
+    runtime.with_tree(check).unwrap();
     finish(&runtime);
 }
 
@@ -143,7 +165,7 @@ fn devices_are_found_by_their_host_id_among_the_used_ones_only() {
 fn the_flat_registry_lists_all_cores_device_by_device() {
     for (arch, count, cores) in [(Arch::Sunda, 3, 2), (Arch::Cayman, 2, 8)] {
         let runtime = devices(arch, count);
-        let context = runtime.tree().as_ptr();
+        let context = runtime.with_tree(|tree| tree.as_ptr()).unwrap();
         // SAFETY: an open tree, written during init only.
         let entries = unsafe { &(&(*context).ptpbs)[..(*context).num_ptpb as usize] };
         assert_eq!(entries.len() as u32, count * cores);
@@ -160,7 +182,7 @@ fn the_routing_map_is_the_drivers_and_names_each_device() {
     let runtime = devices(Arch::Sunda, 16);
     // `context-tree` §9: the map of families 2, 3 and 7.
     let documented = [0, 2, 6, 4, 1, 3, 7, 5, 9, 11, 15, 13, 8, 10, 14, 12];
-    assert_eq!(runtime.tree().routing_ids(), Ok(&documented[..]));
+    runtime.with_tree(|tree| assert_eq!(tree.routing_ids(), Ok(&documented[..]))).unwrap();
     for (device, routing_id) in (0..16).zip(documented) {
         // SAFETY: records of an open tree.
         assert_eq!(unsafe { (*mla(&runtime, device)).routing_id }, routing_id);
@@ -174,7 +196,8 @@ fn without_the_routing_request_the_map_is_empty_and_the_accessor_fails() {
     driver.watch(&[Call::RoutingIds]);
     driver.fail_nth(1, Errno::EINVAL);
     let runtime = open(driver, Config::new(LinuxHooks::new()));
-    assert_eq!(runtime.tree().routing_ids(), Err(Error { status: Status::Failure, cause: Cause::TreeUnset }));
+    let unset = Error { status: Status::Failure, cause: Cause::TreeUnset };
+    runtime.with_tree(|tree| assert_eq!(tree.routing_ids(), Err(unset))).unwrap();
     // SAFETY: the record of an open tree.
     assert_eq!(unsafe { (*mla(&runtime, 0)).routing_id }, u32::MAX);
     finish(&runtime);

@@ -140,7 +140,7 @@ fn each_device_has_its_own_ledger() {
         };
         assert_eq!((index, room, one), (device, 256, if device == 1 { 77 } else { 0 }));
     }
-    let refused = Err(Error { status: Status::Invalid, cause: Cause::DeviceOutOfRange(2) });
+    let refused = Err(Error { status: Status::Invalid, cause: Cause::DeviceNotInUse(2) });
     assert_eq!(runtime.refresh_ledger(2), refused);
     assert_eq!(runtime.for_each_event(2, |_| ()), refused);
     drop(memory);

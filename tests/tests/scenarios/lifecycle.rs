@@ -1,14 +1,14 @@
 //! `context-tree` §§10, 11: bring-up and teardown, again and again, on one storage.
 
 use nrt_core::driver::{Call, Errno};
-use nrt_core::model::{CopyExecutor, ModelPlan, SubgraphPlan};
+use nrt_core::model::{ByteSource, CopyExecutor, ModelPlan, RegionPlan, SubgraphPlan, VariableInfo};
 use nrt_core::{Arch, Cause, Config, Error, Placement, Result, Runtime, Status, Usage};
 use nrt_linux::hooks::LinuxHooks;
 use nrt_sim::{Live, SimConfig};
 use nrt_tests::{TestDriver, TestRuntime, TestStorage, driver, one_device, runtime, storage};
 
 use crate::books::{MIB, assert_quiet, books, finish, on_every_arch, sim};
-use crate::plans::{Inside, Meanwhile, NOTHING, device, formula, host, load, refused, weights};
+use crate::plans::{Formula, Inside, Meanwhile, NOTHING, device, formula, host, load, refused, weights};
 
 const CLOSED: Error = Error { status: Status::Closed, cause: Cause::NotOpen };
 
@@ -51,7 +51,7 @@ fn a_storage_serves_one_runtime_after_the_other_whatever_the_machine() {
     let mut last = 0;
     for (arch, devices) in machines {
         let runtime = init(fresh, driver(SimConfig { devices, ..SimConfig::new(arch) })).unwrap();
-        assert_eq!(runtime.tree().device_count(), devices);
+        assert_eq!(runtime.with_tree(|tree| tree.device_count()).unwrap(), devices);
         let mut events = 0;
         runtime.for_each_event(0, |_| events += 1).unwrap();
         assert_eq!((events, runtime.device_bytes(), runtime.live_nodes()), (0, 0, 0));
@@ -62,7 +62,10 @@ fn a_storage_serves_one_runtime_after_the_other_whatever_the_machine() {
         last = model.id();
         model.unload().unwrap();
         for gone in [devices, 31] {
-            assert_eq!(runtime.tree().resolve(gone, 0).map_err(|error| error.cause), Err(Cause::DeviceNotInUse(gone)));
+            assert_eq!(
+                runtime.with_tree(|tree| tree.resolve(gone, 0)).unwrap().map_err(|error| error.cause),
+                Err(Cause::DeviceNotInUse(gone))
+            );
         }
         finish(&runtime);
     }
@@ -130,6 +133,15 @@ fn everything_answers_closed_after_close() {
     assert_eq!(runtime.close(None), Err(CLOSED));
     assert_eq!(refused(runtime.core(0)), CLOSED);
     assert_eq!(runtime.install(), Err(CLOSED));
+    assert_eq!(runtime.with_tree(|_| ()), Err(CLOSED));
+    assert_eq!(refused(runtime.core_by_number(0)), CLOSED);
+    assert_eq!(refused(runtime.locate(0, 0)), CLOSED);
+    assert_eq!(refused(runtime.hbm_cores(0, 0)), CLOSED);
+    assert_eq!(runtime.flat_index(0, 0), Err(CLOSED));
+    assert_eq!(runtime.host_device_id(0), Err(CLOSED));
+    assert_eq!(runtime.device_by_host_id(0), Err(CLOSED));
+    assert_eq!(runtime.routing_id(0), Err(CLOSED));
+    assert_eq!(core.default_channel(), Err(CLOSED));
     assert_eq!(runtime.for_each_core_usage(|_| ()), Err(CLOSED));
     assert_eq!(runtime.for_each_model_usage(0, 0, |_, _| ()), Err(CLOSED));
     assert_eq!(runtime.for_each_event(0, |_| ()), Err(CLOSED));
@@ -215,6 +227,153 @@ fn close_does_not_pull_the_ground_from_under_a_user() {
     drop(draining);
     both.unload().unwrap();
     finish(&runtime);
+}
+
+#[test]
+fn a_thread_inside_an_operation_does_not_wait_for_itself() {
+    const ITSELF: Error = Error { status: Status::Invalid, cause: Cause::WaitsForItself };
+    const REENTERED: Error = Error { status: Status::Invalid, cause: Cause::Reentered };
+    let runtime = runtime(Arch::Cayman);
+    let core = runtime.core(0).unwrap();
+    let id = load(&core, EVERYTHING).unwrap().into_id();
+    let busy = |models| Error { status: Status::ExecNcBusy, cause: Cause::Busy { operations: 1, models } };
+    // A close: refused without a deadline; with one, the counts come at once, however far the deadline is.
+    let close = |models| {
+        assert_eq!(runtime.close(None), Err(ITSELF));
+        assert_eq!(runtime.close(Some(u64::MAX)), Err(busy(models)));
+    };
+    let mut visits = 0;
+    runtime.for_each_core_usage(|_| (close(0), visits += 1).1).unwrap();
+    runtime.for_each_event(0, |_| (close(0), visits += 1).1).unwrap();
+    runtime.with_tree(|_| (close(0), visits += 1).1).unwrap();
+    assert_eq!(visits, 8 + 2 + 1);
+    let tensor = core.tensor(Placement::Virtual, 8, "t").unwrap();
+    tensor.with_name(|_| close(0)).unwrap();
+    let executor = Inside(|_| {
+        close(1);
+        Ok(())
+    });
+    core.run(id, &[], &[], None, &executor).unwrap();
+    // A source of bytes, in the middle of a load.
+    let source = Asking(&close);
+    let region = RegionPlan { source: Some(&source), ..weights(5000) };
+    load(&core, SubgraphPlan { regions: &[region], ..NOTHING }).unwrap().unload().unwrap();
+    // An unload of the model that is looked at or runs, by id, by handle, by token.
+    let unload = |expected: Error| {
+        assert_eq!(core.unload(id), Err(expected));
+        assert_eq!(refused(core.begin_unload(id)), expected);
+    };
+    runtime.for_each_model_usage(0, 0, |usage, _| (assert_eq!(usage.id, id), unload(ITSELF)).1).unwrap();
+    core.run(id, &[], &[], None, &Inside(|_| (unload(REENTERED), Ok(())).1)).unwrap();
+    // Another thread began to unload: the visitor does not wait for its own visit either.
+    let model = load(&core, EVERYTHING).unwrap();
+    let other = model.id();
+    let mut asked = 0;
+    let mut visit = |_: VariableInfo, _: &str| {
+        asked += 1;
+        std::thread::scope(|scope| {
+            let mut token = scope.spawn(|| core.begin_unload(other).unwrap()).join().unwrap();
+            assert!(!token.wait(None) && !token.try_finish());
+        });
+    };
+    model.for_each_variable(0, &mut visit).unwrap();
+    assert_eq!(asked, 1);
+    // Other models can go meanwhile.
+    runtime
+        .for_each_model_usage(0, 0, |usage, _| {
+            if usage.id == id {
+                core.unload(other).unwrap();
+            }
+        })
+        .unwrap();
+    drop((tensor, model));
+    core.unload(id).unwrap();
+    finish(&runtime);
+}
+
+/// Asks a question while it is read.
+struct Asking<F>(F);
+
+impl<F: Fn(u32) + Sync> ByteSource for Asking<F> {
+    fn read(&self, offset: u64, buffer: &mut [u8]) -> core::result::Result<(), &'static str> {
+        (self.0)(0);
+        Formula.read(offset, buffer)
+    }
+}
+
+#[test]
+fn a_device_the_driver_refuses_to_close_is_tried_again() {
+    let fresh: &'static TestStorage = storage();
+    let driver = driver(SimConfig { devices: 2, ..SimConfig::new(Arch::Sunda) });
+    // Refused once: the close itself tries again, and is clean.
+    driver.watch(&[Call::Close]);
+    let runtime = init(fresh, driver).unwrap();
+    driver.fail_nth(1, Errno::EBUSY);
+    assert!(runtime.close(None).unwrap().is_clean());
+    assert_eq!(driver.seen(), 3);
+    assert_quiet(driver, 2);
+    // Refused twice: told, and tried once more when the runtime goes; the storage serves the next one meanwhile.
+    driver.reset();
+    let runtime = init(fresh, driver).unwrap();
+    driver.fail_from(1, Errno::EBUSY);
+    let report = runtime.close(None).unwrap();
+    assert_eq!((report.refused_requests, driver.seen()), (2, 4));
+    driver.reset();
+    drop(runtime);
+    assert_eq!(driver.seen(), 2);
+    assert_quiet(driver, 2);
+    // A bounce buffer likewise.
+    for call in [Call::Unmap, Call::Free] {
+        driver.watch(&[call]);
+        let runtime = init(fresh, driver).unwrap();
+        driver.fail_nth(2, Errno::EINTR);
+        assert!(runtime.close(None).unwrap().is_clean(), "{}", call.name());
+        assert_eq!(driver.seen(), 5);
+        assert_quiet(driver, 2);
+    }
+}
+
+#[test]
+fn the_order_of_bring_up_and_teardown_is_the_documented_one() {
+    let driver = driver(SimConfig { devices: 2, ..SimConfig::new(Arch::Sunda) });
+    // Pass A, device by device: the device, then its cores' buffers. Nothing of pass B asks the driver.
+    let expected = [
+        Call::Probe,
+        Call::RoutingIds,
+        Call::Open,
+        Call::Alloc,
+        Call::Map,
+        Call::Alloc,
+        Call::Map,
+        Call::Open,
+        Call::Alloc,
+        Call::Map,
+        Call::Alloc,
+        Call::Map,
+    ];
+    for (nth, call) in (1..).zip(expected) {
+        driver.fail_nth(nth, Errno::EIO);
+        assert_eq!(refused(init(storage(), driver)).status, Status::Failure);
+        assert_eq!(driver.last_failed(), Some(call), "request {nth}");
+    }
+    driver.reset();
+    let runtime = init(storage(), driver).unwrap();
+    let _ = runtime.core(1).unwrap().allocate(0, &device(1, Usage::Io)).map(std::mem::forget);
+    let before = driver.seen();
+    driver.reset();
+    assert_eq!(before, expected.len() as u64 + 1);
+    // What models and people left first, then the buffers, then the devices, all of them last.
+    runtime.close(None).unwrap();
+    assert_eq!(driver.seen(), 1 + 4 * 2 + 2);
+    for (nth, call) in [(1, Call::Free), (2, Call::Unmap), (3, Call::Free), (10, Call::Close), (11, Call::Close)] {
+        let runtime = init(storage(), driver).unwrap();
+        let _ = runtime.core(1).unwrap().allocate(0, &device(1, Usage::Io)).map(std::mem::forget);
+        driver.fail_nth(nth, Errno::EIO);
+        runtime.close(None).unwrap();
+        assert_eq!(driver.last_failed(), Some(call), "request {nth}");
+        driver.reset();
+    }
+    assert_quiet(driver, 2);
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn the_size_divides_the_cores_of_a_device() {
     let runtime = init(of(1), None).unwrap();
     assert_eq!((runtime.logical_core_size(), runtime.logical_cores()), (1, 1));
     assert_eq!(
-        runtime.tree().resolve(0, 1),
+        runtime.with_tree(|tree| tree.resolve(0, 1)).unwrap(),
         Err(Error { status: Status::Invalid, cause: Cause::CoreNotMapped { device: 0, core: 1 } })
     );
     finish(&runtime);

@@ -2,6 +2,7 @@
 
 mod books;
 mod context_tree;
+mod core_slice;
 mod coverage;
 mod dmem;
 mod dmem_copy;

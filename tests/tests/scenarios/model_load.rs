@@ -5,11 +5,11 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use nrt_core::driver::Errno;
 use nrt_core::model::{ByteSource, Chunks, IoPlan, ModelPlan, RegionPlan, SubgraphPlan};
-use nrt_core::{Arch, Cause, Error, Location, Pool, Status, Usage};
+use nrt_core::{Arch, Cause, Error, Location, PlanPart, PlanRule, Pool, Status, Usage};
 use nrt_tests::{TestRuntime, runtime};
 
 use crate::books::{KIB, MIB, books, finish, held, on_every_arch};
-use crate::plans::{Formula, NOTHING, formula, io, load, refused, region, weights};
+use crate::plans::{Formula, NOTHING, broken, broken_variable, formula, io, load, refused, region, weights};
 use crate::raw;
 
 const REGIONS: [RegionPlan<'static>; 4] = [
@@ -169,7 +169,7 @@ fn chunks_beyond_the_last_variable_id_are_refused_not_left_out() {
             bytes
         })
     };
-    let range = |first, count| Err(Error { status: Status::Invalid, cause: Cause::VariableRange { first, count } });
+    let range = |first, count| Err(broken_variable(0, first, PlanRule::IdRange { count }));
     assert_eq!(cut(u32::MAX - 4, 0, 1), Ok(4500));
     assert_eq!(cut(u32::MAX - 3, 0, 1), range(u32::MAX - 3, 5));
     assert_eq!(cut(u32::MAX - 1, 1, 2), Ok(2000));
@@ -268,23 +268,23 @@ fn other_failures_leave_nothing_either() {
     let crooked = [RegionPlan { align: 12, ..weights(1) }];
     let far = [RegionPlan { channel: Some(4), ..weights(1) }];
     let cases = [
-        (&cut[..], Status::Failure, Cause::Source("the file ends early")),
-        (&twice[..], Status::Invalid, Cause::DuplicateVariable(1)),
-        (&on_host[..], Status::Invalid, Cause::UsageNotAllowed { usage: Usage::Cc, location: Location::Host }),
-        (&empty[..], Status::Invalid, Cause::ZeroSize),
-        (&crooked[..], Status::Invalid, Cause::Alignment(12)),
-        (&far[..], Status::Invalid, Cause::ChannelOutOfRange { channel: 4, channels: 4 }),
+        (&cut[..], Error { status: Status::Failure, cause: Cause::Source("the file ends early") }),
+        (&twice[..], broken_variable(1, 1, PlanRule::Duplicate)),
+        (&on_host[..], broken_variable(1, 2, PlanRule::Usage { usage: Usage::Cc, location: Location::Host })),
+        (&empty[..], broken_variable(1, 2, PlanRule::ZeroSize)),
+        (&crooked[..], broken_variable(1, 1, PlanRule::Alignment(12))),
+        (&far[..], broken_variable(1, 1, PlanRule::Channel { channel: 4, channels: 4 })),
     ];
-    for (regions, status, cause) in cases {
+    for (regions, expected) in cases {
         // The second core fails, so the first one's part is taken back too.
         let subgraphs = [FULL, SubgraphPlan { regions, ..NOTHING }];
         let error = refused(core.load(&ModelPlan { name: "m", subgraphs: &subgraphs }));
-        assert_eq!(error, Error { status, cause });
+        assert_eq!(error, expected);
         assert_eq!(books(&runtime), before);
     }
     let clash = [io("x", 1, 1)];
     let error = refused(load(&core, SubgraphPlan { regions: &[weights(100)], inputs: &clash, ..NOTHING }));
-    assert_eq!(error.cause, Cause::DuplicateVariable(1));
+    assert_eq!(error, broken_variable(0, 1, PlanRule::Duplicate));
     assert_eq!(books(&runtime), before);
     finish(&runtime);
 }
@@ -316,17 +316,23 @@ fn names_and_contracts_have_limits() {
     let runtime = runtime(Arch::Cayman);
     let core = runtime.core(0).unwrap();
     let named = |name: &str| core.load(&ModelPlan { name, subgraphs: &[NOTHING] }).map(|model| model.unload().unwrap());
-    let too_long = |length, limit| Err(Error { status: Status::Invalid, cause: Cause::NameTooLong { length, limit } });
+    let model = |rule| Err(broken(0, PlanPart::Model, rule));
     assert_eq!(named(&"m".repeat(255)), Ok(()));
-    assert_eq!(named(&"m".repeat(256)), too_long(256, 255));
-    assert_eq!(named("m\0"), too_long(2, 255));
-    let maps: Vec<_> = (0..33).map(|n| io("x", 1, n)).collect();
-    let contract =
-        |inputs, outputs| load(&core, SubgraphPlan { inputs, outputs, ..NOTHING }).map(|model| model.unload().unwrap());
+    assert_eq!(named(&"m".repeat(256)), model(PlanRule::Name { length: 256, limit: 255 }));
+    assert_eq!(named("m\0"), model(PlanRule::NameWithNul));
+    let names: Vec<_> = (0..33).map(|n: u32| n.to_string()).collect();
+    let maps: Vec<_> = (0..).zip(&names).map(|(n, name)| io(name, 1, n)).collect();
+    let contract = |inputs: &[IoPlan<'_>], outputs: &[IoPlan<'_>]| {
+        load(&core, SubgraphPlan { inputs, outputs, ..NOTHING }).map(|model| model.unload().unwrap())
+    };
     assert_eq!(contract(&maps[..20], &maps[20..32]), Ok(()));
     let full = Err(Error { status: Status::Resource, cause: Cause::PoolFull(Pool::FeatureMaps) });
     assert_eq!(contract(&maps[..20], &maps[20..]), full);
-    assert_eq!(contract(&[io("x", 0, 1)], &[]), Err(Error { status: Status::Invalid, cause: Cause::ZeroSize }));
+    assert_eq!(contract(&[io("x", 0, 1)], &[]), Err(broken_variable(0, 1, PlanRule::ZeroSize)));
+    // An input may have the name of an output, not that of another input.
+    assert_eq!(contract(&maps[..1], &[io("0", 1, 50)]), Ok(()));
+    let twice = Err(broken_variable(0, 50, PlanRule::SameName(0)));
+    assert_eq!(contract(&[maps[0], io("0", 1, 50)], &[]), twice);
     finish(&runtime);
 }
 

@@ -3,20 +3,12 @@
 use nrt_core::driver::Driver;
 use nrt_core::hooks::Hooks;
 use nrt_core::model::{ByteSource, Executor, IoPlan, ModelPlan, RegionPlan, Run, SubgraphPlan};
-use nrt_core::{Allocation, Error, Location, Result, Usage};
+use nrt_core::{Allocation, Cause, Error, Location, PlanFault, PlanPart, PlanRule, Result, Status, Usage};
 
 use crate::books::{Core, TestModel};
 
 /// A core's share of a model that needs nothing.
-pub(crate) const NOTHING: SubgraphPlan<'static> = SubgraphPlan {
-    regions: &[],
-    local_scratchpad_bytes: 0,
-    shared_scratchpad_bytes: 0,
-    libraries: &[],
-    carveouts: &[],
-    inputs: &[],
-    outputs: &[],
-};
+pub(crate) const NOTHING: SubgraphPlan<'static> = SubgraphPlan::EMPTY;
 
 /// `bytes` of weights under variable 1, from a formula.
 pub(crate) const fn weights(bytes: u64) -> RegionPlan<'static> {
@@ -114,4 +106,14 @@ impl<F: Fn(u32) + Sync> Executor for Meanwhile<F> {
 #[track_caller]
 pub(crate) fn refused<T>(result: Result<T>) -> Error {
     result.err().expect("an error")
+}
+
+/// The error of a plan that breaks a rule.
+pub(crate) const fn broken(subgraph: u32, part: PlanPart, rule: PlanRule) -> Error {
+    Error { status: Status::Invalid, cause: Cause::Plan(PlanFault { subgraph, part, rule }) }
+}
+
+/// The same, of a variable.
+pub(crate) const fn broken_variable(subgraph: u32, variable: u32, rule: PlanRule) -> Error {
+    broken(subgraph, PlanPart::Variable(variable), rule)
 }

@@ -87,7 +87,8 @@ fn models() {
 fn variables() {
     let runtime = runtime(Arch::Cayman);
     let core = runtime.core(0).unwrap();
-    let ios: Vec<_> = (0..32).map(|variable| io("x", 1, variable)).collect();
+    let names: Vec<_> = (0..32).map(|n: u32| n.to_string()).collect();
+    let ios: Vec<_> = (0..).zip(&names).map(|(variable, name)| io(name, 1, variable)).collect();
     let plan = SubgraphPlan { inputs: &ios, ..NOTHING };
     let mut kept: Vec<_> = (0..7).map(|_| load(&core, plan).unwrap()).collect();
     let before = books(&runtime);

@@ -14,12 +14,12 @@ use nrt_tests::TestRuntime;
 
 /// Record of a device.
 pub(crate) fn mla(runtime: &TestRuntime, device: u32) -> *const mla_t {
-    runtime.tree().mla(device).unwrap().as_ptr()
+    runtime.with_tree(|tree| tree.mla(device)).unwrap().unwrap().as_ptr()
 }
 
 /// Record of a core.
 pub(crate) fn tpb(runtime: &TestRuntime, device: u32, core: u32) -> *const tpb_t {
-    runtime.tree().resolve(device, core).unwrap().tpb.as_ptr()
+    runtime.with_tree(|tree| tree.resolve(device, core)).unwrap().unwrap().tpb.as_ptr()
 }
 
 /// Ledger of a device.

@@ -3,12 +3,12 @@
 use nrt_core::abi::{dmem_t, model_t, ucode_lib_set_info_t};
 use nrt_core::driver::{Call, Errno};
 use nrt_core::model::{ByteSource, SubgraphPlan, UcodeFunction, UcodeLibrary};
-use nrt_core::{Arch, Cause, Error, Result, Status, Usage};
+use nrt_core::{Arch, Cause, Error, PlanPart, PlanRule, Result, Status, Usage};
 use nrt_tests::{TestRuntime, runtime};
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::books::{Core, TestModel, books, finish, held, sim};
-use crate::plans::{Formula, NOTHING, formula, load, refused, unload};
+use crate::plans::{Formula, NOTHING, broken, formula, load, refused, unload};
 use crate::raw;
 
 const FUNCTIONS: [UcodeFunction<'static>; 3] = [
@@ -17,7 +17,7 @@ const FUNCTIONS: [UcodeFunction<'static>; 3] = [
     UcodeFunction { name: "", opcode: 0, sub_opcode: 0 },
 ];
 const LIBRARY: UcodeLibrary<'static> =
-    UcodeLibrary { content: &Formula, bytes: 5000, flags: 0xFFFF_FFFD, total_cpus: 8, functions: &FUNCTIONS };
+    UcodeLibrary { content: &Formula, bytes: 5000, flags: 0xFFFF_FFFD, cpu_id: 0, total_cpus: 8, functions: &FUNCTIONS };
 
 fn load_libraries<'r>(core: &Core<'r>, libraries: &[UcodeLibrary<'_>]) -> Result<TestModel<'r>> {
     load(core, SubgraphPlan { libraries, ..NOTHING })
@@ -161,7 +161,7 @@ fn the_number_of_libraries_is_bounded() {
         let runtime = runtime(arch);
         let core = runtime.core(0).unwrap();
         let before = books(&runtime);
-        let libraries = [LIBRARY; 11];
+        let libraries = [UcodeLibrary { functions: &FUNCTIONS[..2], ..LIBRARY }; 11];
         for count in [2, 3, 9] {
             let loaded = load_libraries(&core, &libraries[..count]);
             if arch == Arch::Sunda {
@@ -173,7 +173,8 @@ fn the_number_of_libraries_is_bounded() {
         }
         for count in [10, 11] {
             let error = refused(load_libraries(&core, &libraries[..count]));
-            assert_eq!(error, Error { status: Status::Failure, cause: Cause::Ucode("more than 9 libraries") });
+            let cause = broken(0, PlanPart::Subgraph, PlanRule::Libraries(count)).cause;
+            assert_eq!(error, Error { status: Status::Failure, cause });
         }
         assert_eq!(books(&runtime), before);
         finish(&runtime);
@@ -213,20 +214,20 @@ fn a_library_is_checked_before_anything_is_staged() {
     let runtime = runtime(Arch::Sunda);
     let core = runtime.core(0).unwrap();
     let before = books(&runtime);
-    let ucode = |what| Error { status: Status::Invalid, cause: Cause::Ucode(what) };
+    let library = |rule| broken(0, PlanPart::Library(0), rule);
     for total_cpus in [0, 2, 7, 9] {
         let error = refused(load_libraries(&core, &[UcodeLibrary { total_cpus, ..LIBRARY }]));
-        assert_eq!(error, ucode("total_cpus must be 1 or 8"));
+        assert_eq!(error, library(PlanRule::Processors(total_cpus)));
     }
     let error = refused(load_libraries(&core, &[UcodeLibrary { bytes: 0, ..LIBRARY }]));
-    assert_eq!(error, ucode("the image is empty"));
+    assert_eq!(error, library(PlanRule::ZeroSize));
     let functions = [FUNCTIONS[0]; 29];
     let error = refused(load_libraries(&core, &[UcodeLibrary { functions: &functions, ..LIBRARY }]));
-    assert_eq!(error, ucode("more than 28 functions"));
+    assert_eq!(error, broken(0, PlanPart::Subgraph, PlanRule::Functions(29)));
     let name = "f".repeat(64);
     let long = [UcodeFunction { name: &name, ..FUNCTIONS[0] }];
     let error = refused(load_libraries(&core, &[UcodeLibrary { functions: &long, ..LIBRARY }]));
-    assert_eq!(error, Error { status: Status::Invalid, cause: Cause::NameTooLong { length: 64, limit: 63 } });
+    assert_eq!(error, library(PlanRule::Name { length: 64, limit: 63 }));
     assert_eq!(books(&runtime), before);
     let exact = [UcodeFunction { name: &name[..63], ..FUNCTIONS[0] }; 28];
     let fits = UcodeLibrary { functions: &exact, total_cpus: 1, ..LIBRARY };

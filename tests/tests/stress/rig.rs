@@ -112,11 +112,9 @@ pub(crate) fn load<'r>(core: TestCore<'r>, size: u32, source: &dyn ByteSource) -
     let subgraph = SubgraphPlan {
         regions: &regions,
         local_scratchpad_bytes: PAGE + 1,
-        shared_scratchpad_bytes: 0,
-        libraries: &[],
-        carveouts: &[],
         inputs: &[IoPlan { name: "x", bytes: IO, variable: 1 }],
         outputs: &[IoPlan { name: "z", bytes: IO, variable: 2 }],
+        ..SubgraphPlan::EMPTY
     };
     core.load(&ModelPlan { name: "stress", subgraphs: &vec![subgraph; size as usize] })
 }

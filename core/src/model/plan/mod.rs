@@ -1,10 +1,12 @@
 //! What to load: a plain borrowed description, checked as a whole before anything is allocated.
 
-use crate::abi::kbl_fmap_t;
-use crate::arch::Arch;
-use crate::arena::{MAX_FEATURE_MAPS, MAX_UCODE_FUNCTIONS, MEM_REF_NAME};
-use crate::error::{Cause, Error, Pool, Result};
-use crate::status::Status;
+mod check;
+mod library;
+mod variable;
+
+pub use library::{LibrarySupport, UcodeFunction, UcodeImage, UcodeLibrary, UcodeQueue};
+pub use variable::{Arena, VariableKind, VariablePlan};
+
 use crate::usage::{Location, Usage};
 
 use super::Carveout;
@@ -35,6 +37,9 @@ pub struct Chunks {
 }
 
 /// Device or pinned host memory that a model owns.
+///
+/// It comes from the heap its usage belongs to: notifications, scratchpad, tensors, standard output and collectives from
+/// the GLOBAL heap of the core, everything else from the heap of the model. It goes with the model either way.
 #[derive(Clone, Copy)]
 pub struct RegionPlan<'a> {
     /// Name, up to 63 bytes.
@@ -67,7 +72,7 @@ pub(crate) struct Piece {
 
 impl RegionPlan<'_> {
     /// Number of pieces that belong to this subgraph; the chunks were checked.
-    fn piece_count(&self) -> u64 {
+    pub(super) fn piece_count(&self) -> u64 {
         self.chunks.map_or(1, |chunks| self.bytes.div_ceil(chunks.bytes).saturating_sub(chunks.first).div_ceil(chunks.step))
     }
 
@@ -98,49 +103,47 @@ pub struct IoPlan<'a> {
     pub variable: u32,
 }
 
-/// A function of a microcode library.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UcodeFunction<'a> {
-    /// Name, up to 63 bytes.
-    pub name: &'a str,
-    /// Opcode that calls it.
-    pub opcode: u8,
-    /// Second half of the opcode.
-    pub sub_opcode: u8,
-}
-
-/// A microcode library of a model (`kbin_ucode_lib`).
-#[derive(Clone, Copy)]
-pub struct UcodeLibrary<'a> {
-    /// The image.
-    pub content: &'a dyn ByteSource,
-    /// Bytes of the image.
-    pub bytes: u64,
-    /// Flags; the low three bits reach the device.
-    pub flags: u32,
-    /// Processors that run it, 1 or 8.
-    pub total_cpus: u8,
-    /// What it offers, at most 28 functions.
-    pub functions: &'a [UcodeFunction<'a>],
-}
-
 /// What one physical core gets of a model.
+///
+/// Start from [`EMPTY`](Self::EMPTY) and name what there is.
 #[derive(Clone, Copy)]
 pub struct SubgraphPlan<'a> {
     /// Memory the model owns there.
     pub regions: &'a [RegionPlan<'a>],
+    /// Variables as the compiled model plans them, beside those of the regions, inputs and outputs.
+    pub variables: &'a [VariablePlan<'a>],
     /// Scratchpad bytes of this core alone.
     pub local_scratchpad_bytes: u64,
     /// Scratchpad bytes all subgraphs share; the largest counts.
     pub shared_scratchpad_bytes: u64,
     /// Microcode libraries, 0 to 9. Staged on SUNDA only.
     pub libraries: &'a [UcodeLibrary<'a>],
+    /// What the libraries need besides their images.
+    pub library_support: LibrarySupport<'a>,
     /// Reserved spans of the state buffer. Checked on CAYMAN only.
     pub carveouts: &'a [Carveout],
+    /// Whether the FP8 configuration is programmed for the model; noted in its record for whoever drives the engines.
+    pub program_fp8_config: bool,
     /// Inputs.
     pub inputs: &'a [IoPlan<'a>],
     /// Outputs.
     pub outputs: &'a [IoPlan<'a>],
+}
+
+impl SubgraphPlan<'_> {
+    /// Needs nothing.
+    pub const EMPTY: Self = Self {
+        regions: &[],
+        variables: &[],
+        local_scratchpad_bytes: 0,
+        shared_scratchpad_bytes: 0,
+        libraries: &[],
+        library_support: LibrarySupport::NONE,
+        carveouts: &[],
+        program_fp8_config: false,
+        inputs: &[],
+        outputs: &[],
+    };
 }
 
 /// A whole model.
@@ -150,102 +153,6 @@ pub struct ModelPlan<'a> {
     pub name: &'a str,
     /// One subgraph, or one per physical core of the logical core.
     pub subgraphs: &'a [SubgraphPlan<'a>],
-}
-
-/// Largest number of libraries: the base and eight more.
-const MAX_LIBRARIES: usize = 9;
-const MAX_FUNCTION_NAME: usize = 63;
-
-impl ModelPlan<'_> {
-    /// Checks everything that can be checked without allocating.
-    ///
-    /// # Errors
-    /// `NRT_INVALID` for the first thing that is wrong; `NRT_FAILURE` for more than nine libraries (the documented code);
-    /// `NRT_RESOURCE` when the inputs and outputs of a core exceed 32.
-    pub(crate) fn check(&self, arch: Arch, cores: u32) -> Result<()> {
-        check_name(self.name, size_of_val(&EMPTY_NAME) - 1)?;
-        let subgraphs = self.subgraphs.len() as u32;
-        if subgraphs != 1 && subgraphs != cores {
-            return Err(Error::invalid(Cause::Subgraphs { subgraphs, cores }));
-        }
-        self.subgraphs.iter().try_for_each(|subgraph| subgraph.check(arch))
-    }
-}
-
-const EMPTY_NAME: [u8; 256] = [0; 256];
-
-impl SubgraphPlan<'_> {
-    fn check(&self, arch: Arch) -> Result<()> {
-        self.regions.iter().try_for_each(|region| region.check(arch))?;
-        let maps = self.inputs.len() + self.outputs.len();
-        if maps > MAX_FEATURE_MAPS {
-            return Err(Error::pool_full(Pool::FeatureMaps));
-        }
-        for io in self.inputs.iter().chain(self.outputs) {
-            check_name(io.name, core::mem::offset_of!(kbl_fmap_t, size) - 1)?;
-            if io.bytes == 0 {
-                return Err(Error::invalid(Cause::ZeroSize));
-            }
-        }
-        if self.libraries.len() > MAX_LIBRARIES {
-            return Err(Error::new(Status::Failure, Cause::Ucode("more than 9 libraries")));
-        }
-        self.libraries.iter().try_for_each(UcodeLibrary::check)?;
-        if arch == Arch::Sunda && self.libraries.len() > 1 {
-            return Err(Error::new(Status::Failure, Cause::NotBuilt("models with 2 to 9 microcode libraries")));
-        }
-        if arch == Arch::Cayman {
-            super::carveout::check_evtaccel(self.carveouts)?;
-        }
-        Ok(())
-    }
-}
-
-impl RegionPlan<'_> {
-    fn check(&self, arch: Arch) -> Result<()> {
-        check_name(self.name, MEM_REF_NAME - 1)?;
-        let (usage, location) = (self.usage, self.location);
-        usage.category(location).ok_or(Error::invalid(Cause::UsageNotAllowed { usage, location }))?;
-        if self.bytes == 0 || self.chunks.is_some_and(|chunks| chunks.bytes == 0 || chunks.step == 0) {
-            return Err(Error::invalid(Cause::ZeroSize));
-        }
-        if self.align != 0 && !self.align.is_power_of_two() {
-            return Err(Error::invalid(Cause::Alignment(self.align)));
-        }
-        let count = self.piece_count();
-        if count.saturating_sub(1) > u64::from(u32::MAX - self.first_variable) {
-            return Err(Error::invalid(Cause::VariableRange { first: self.first_variable, count }));
-        }
-        let channels = arch.channels_per_device();
-        match self.channel {
-            Some(channel) if channel >= channels => Err(Error::invalid(Cause::ChannelOutOfRange { channel, channels })),
-            _ => Ok(()),
-        }
-    }
-}
-
-impl UcodeLibrary<'_> {
-    /// `ulib` §§2, 4, 7.
-    fn check(&self) -> Result<()> {
-        let refuse = |what| Err(Error::invalid(Cause::Ucode(what)));
-        if self.total_cpus != 1 && self.total_cpus != 8 {
-            return refuse("total_cpus must be 1 or 8");
-        }
-        if self.bytes == 0 {
-            return refuse("the image is empty");
-        }
-        if self.functions.len() > MAX_UCODE_FUNCTIONS {
-            return refuse("more than 28 functions");
-        }
-        self.functions.iter().try_for_each(|function| check_name(function.name, MAX_FUNCTION_NAME))
-    }
-}
-
-fn check_name(name: &str, limit: usize) -> Result<()> {
-    if name.len() > limit || name.as_bytes().contains(&0) {
-        return Err(Error::invalid(Cause::NameTooLong { length: name.len(), limit }));
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,0 +1,68 @@
+//! What the machine has and what is asked of it, brought together before anything is touched (`lnc` §§4, 6).
+
+use crate::Arch;
+use crate::arena::{Arenas, MAX_CORES_PER_DEVICE, MAX_DEVICES};
+use crate::driver::{Call, Driver, Errno, Probe};
+use crate::environment::CoreSelection;
+use crate::error::{Cause, Error, Pool, Result};
+use crate::lnc;
+use crate::status::Status;
+use crate::system::Settings;
+
+use super::Config;
+
+pub(super) fn settle<D: Driver, H>(arenas: &Arenas, driver: &D, config: &Config<H>) -> Result<Settings> {
+    let probe = driver.probe().map_err(|errno| match errno {
+        Errno::ENODEV => Error::invalid(Cause::Driver { call: Call::Probe, device: 0, errno }),
+        errno => Error::driver(Call::Probe, 0, errno),
+    })?;
+    let Probe { arch, devices, cores_per_device, .. } = probe;
+    let bounded = |what, found, limit| {
+        if found == 0 || found > limit { Err(Error::invalid(Cause::Geometry { what, found, limit })) } else { Ok(()) }
+    };
+    bounded("devices", devices, MAX_DEVICES as u32)?;
+    bounded("cores per device", cores_per_device, MAX_CORES_PER_DEVICE as u32)?;
+    let logical_core_size = lnc::logical_core_size(arch, cores_per_device, config.logical_core_size)?;
+    let (first_vcore, vcores) = select(&probe, logical_core_size, config.cores)?;
+    if config.contiguous_scratchpad {
+        return Err(Error::new(Status::Failure, Cause::NotBuilt("the contiguous scratchpad")));
+    }
+    let capacity = |pool, need, have| {
+        if need > have { Err(Error::new(Status::Resource, Cause::Capacity { pool, need, have })) } else { Ok(()) }
+    };
+    capacity(Pool::Models, logical_core_size.into(), arenas.capacities.models as u64)?;
+    let ring = u64::from(arenas.ring(0).len);
+    let ring_entries = config.ring_entries.unwrap_or(ring);
+    capacity(Pool::EventRing, ring_entries, ring)?;
+    Ok(Settings {
+        arch,
+        cores_per_device,
+        logical_core_size,
+        first_vcore,
+        vcores,
+        ring_entries: ring_entries as u32,
+        scratchpad_page_size: config.scratchpad_page_size,
+        scratchpad_on_single_core: config.scratchpad_on_single_core,
+        features: probe.features,
+        verbose_memory_table: config.verbose_memory_table,
+    })
+}
+
+/// First logical core and how many. A count obeys the rule of implicit selection: one logical core or, beyond SUNDA, whole
+/// devices. Asking for zero means all.
+fn select(machine: &Probe, size: u32, cores: CoreSelection) -> Result<(u32, u32)> {
+    let have = machine.devices * machine.cores_per_device / size;
+    let (first, count) = match cores {
+        CoreSelection::All | CoreSelection::Count(0) => (0, have),
+        CoreSelection::Count(count) => (0, count),
+        CoreSelection::Exact { first, count } => (first, count),
+    };
+    if count == 0 || first.checked_add(count).is_none_or(|end| end > have) {
+        return Err(Error::invalid(Cause::CoreSelection { first, count, have }));
+    }
+    let whole = count == 1 || (count * size).is_multiple_of(machine.cores_per_device);
+    if matches!(cores, CoreSelection::Count(_)) && machine.arch != Arch::Sunda && !whole {
+        return Err(Error::invalid(Cause::WholeDevices { count, size, cores_per_device: machine.cores_per_device }));
+    }
+    Ok((first, count))
+}
