@@ -150,14 +150,6 @@ impl Deployment {
         self.devices * self.arch().cores_per_device() / self.logical_core_size.max(1)
     }
 
-    /// Moves every model up by `first` logical cores: the deployment counts from the first core a process has, the runtime
-    /// from the first core of its first device.
-    pub fn move_up(&mut self, first: u32) {
-        for model in &mut self.models[..self.count] {
-            model.vnc += first;
-        }
-    }
-
     /// Forgets everything but the memory; the bytes of the models stay as they are.
     fn clear(&mut self) {
         self.arch = 0;

@@ -5,7 +5,10 @@ use core::ptr::NonNull;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
-use nrt_core::driver::{AllocRequest, DeviceRange, Driver, DriverResult, Errno, OpenedDevice, Probe, RoutingIds};
+use nrt_core::driver::{
+    AllocRequest, ChunkInfo, CopyBatch, DeviceRange, Driver, DriverResult, Errno, OpenedDevice, Probe, RoutingIds,
+};
+use nrt_core::environment::CoreSelection;
 use nrt_core::hooks::{Hooks, Level};
 use nrt_linux::neuron::{Fault, LinuxDriver, Reservation, System as _};
 use nrt_sim::Sim;
@@ -56,6 +59,11 @@ impl<'a> Slice<'a> {
         Self { driver, cores, left: Left::default() }
     }
 
+    /// Number of logical cores.
+    pub(super) fn logical_cores(&self) -> u32 {
+        self.cores.runtime_cores().len() as u32
+    }
+
     /// What the driver counts for this process on an open device.
     fn held(&self, device: u32) -> Result<Held, Fault> {
         let own = self.driver.system().pid();
@@ -95,6 +103,17 @@ impl Door<'_> {
         match self {
             Self::Modelled(sim) => sim.kernel().config().devices,
             Self::Kernel(slice) => slice.cores.devices().len() as u32,
+        }
+    }
+
+    /// The logical cores of the driver's devices that are this process's; in the runtime they count from 0.
+    pub(super) fn cores(&self) -> CoreSelection {
+        match self {
+            Self::Modelled(_) => CoreSelection::All,
+            Self::Kernel(slice) => {
+                let cores = slice.cores.runtime_cores();
+                CoreSelection::Exact { first: cores.start, count: cores.len() as u32 }
+            }
         }
     }
 
@@ -221,5 +240,35 @@ unsafe impl Driver for Door<'_> {
 
     fn fill(&self, device: u32, range: &DeviceRange, offset: u64, value: u8, size: u64) -> DriverResult<()> {
         either!(self, driver => driver.fill(device, range, offset, value, size))
+    }
+
+    fn zero_copy_write(
+        &self,
+        device: u32,
+        range: &DeviceRange,
+        offset: u64,
+        bytes: &[u8],
+        window_bytes: u32,
+    ) -> DriverResult<()> {
+        either!(self, driver => driver.zero_copy_write(device, range, offset, bytes, window_bytes))
+    }
+
+    fn zero_copy_read(&self, device: u32, range: &DeviceRange, offset: u64, bytes: &mut [u8]) -> DriverResult<()> {
+        either!(self, driver => driver.zero_copy_read(device, range, offset, bytes))
+    }
+
+    unsafe fn copy_batches(
+        &self,
+        device: u32,
+        batches: &[CopyBatch<'_>],
+        to_device: bool,
+        window_bytes: u16,
+    ) -> DriverResult<()> {
+        // SAFETY: the caller's promise, passed on.
+        either!(self, driver => unsafe { driver.copy_batches(device, batches, to_device, window_bytes) })
+    }
+
+    fn chunks(&self, device: u32, channel: u32, chunks: &mut [ChunkInfo]) -> DriverResult<u32> {
+        either!(self, driver => driver.chunks(device, channel, chunks))
     }
 }

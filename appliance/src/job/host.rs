@@ -63,6 +63,7 @@ impl fmt::Display for Why {
 fn through(door: &Door<'_>, job: Job<'_>) {
     let Job { deployment, sources, findings, tables } = job;
     let mut config = Config::new(&HOOKS);
+    config.cores = door.cores();
     config.logical_core_size = Some(deployment.logical_core_size);
     config.scratchpad_page_size = SCRATCHPAD_PAGE_BYTES;
     match Runtime::init(&STORAGE, door, config) {

@@ -107,12 +107,14 @@ fn serve_deployment(run: &Run<'_>, env: &Env<'_>) -> Result<Exit, Exit> {
     if let Some(driver) = &kernel {
         device::check_arch(driver, deployment)?;
         let cores = device::reserve(driver, env, deployment)?;
-        deployment.move_up(cores.runtime_cores().start);
         slice = Some(Slice::new(driver, cores));
     }
     let report: &mut Report = REPORT.take();
     report.set_arch(deployment.arch());
-    report.logical_cores = deployment.logical_cores();
+    report.logical_cores = match &slice {
+        Some(slice) => slice.logical_cores(),
+        None => deployment.logical_cores(),
+    };
     let findings = Findings::new(report);
     let tables = TABLES.take();
     host::host(slice, Job { deployment, sources: &sources, findings: &findings, tables });
