@@ -21,6 +21,8 @@ Usage: nrt-appliance [DEPLOYMENT.json] [--device PATH | --simulate ARCH] [--json
   --simulate ARCH    in-process model of the driver for sunda, cayman or mariana, whatever the deployment says
                      (default: the in-process model for the architecture in the deployment)
   --info             list the devices, their memory, and who holds their cores, instead of serving
+  --reserve SIZE     reserve this much on the HBM of every core and carve all device memory of the core out of it
+                     (bytes, or with KiB, MiB or GiB behind; default: every allocation is a request to the driver)
   --json             print the report, or the list, as one JSON object on standard output
   --log LEVEL        error, warn, info or trace, on standard error (default: warn)
   -h, --help         print this text
@@ -30,6 +32,7 @@ Examples:
   nrt-appliance
   nrt-appliance three-on-one-core.json --json
   nrt-appliance sharing.json --simulate sunda --log info
+  nrt-appliance sharing.json --reserve 2GiB
   nrt-appliance serve.json --device /dev/neuron0
   NEURON_RT_VISIBLE_CORES=2-3 nrt-appliance serve.json --device /dev/neuron0
   nrt-appliance --info
@@ -97,6 +100,8 @@ pub struct Run<'a> {
     pub deployment: Option<&'a [u8]>,
     /// What to serve on.
     pub target: Target,
+    /// Bytes to reserve for every core; `None` = nothing.
+    pub reserve: Option<u64>,
     /// Whether the report is JSON.
     pub json: bool,
     /// Least severe record that is logged.
@@ -169,9 +174,10 @@ pub enum Argument<'a> {
     Positional(&'a [u8]),
 }
 
-const OPTIONS: &str = "--device, --simulate, --info, --json, --log, --help or --version";
+const OPTIONS: &str = "--device, --simulate, --info, --reserve, --json, --log, --help or --version";
 const DEVICE: &str = "a device node, /dev/neuron0 to /dev/neuron63";
 const ARCHITECTURE: &str = "sunda, cayman or mariana";
+const SIZE: &str = "a number of bytes above 0, or a number with KiB, MiB or GiB behind it";
 const LEVEL: &str = "error, warn, info or trace";
 
 /// Reads the arguments behind the program's name.
@@ -182,6 +188,7 @@ pub fn parse<'a>(arguments: impl Iterator<Item = &'a [u8]>) -> Result<Command<'a
     let mut options = Options::new(arguments);
     let mut deployment = None;
     let mut target = None;
+    let mut reserve = None;
     let mut json = false;
     let mut info = false;
     let mut log = None;
@@ -210,6 +217,7 @@ pub fn parse<'a>(arguments: impl Iterator<Item = &'a [u8]>) -> Result<Command<'a
                 continue;
             }
             Arg::Long(name @ (b"device" | b"simulate")) => (name, target.is_some()),
+            Arg::Long(name @ b"reserve") => (name, reserve.is_some()),
             Arg::Long(name @ b"log") => (name, log.is_some()),
             Arg::Long(name) => return Err(unknown(Argument::Long(name))),
             Arg::Short(letter) => return Err(unknown(Argument::Short(letter))),
@@ -231,6 +239,7 @@ pub fn parse<'a>(arguments: impl Iterator<Item = &'a [u8]>) -> Result<Command<'a
                 let arch = core::str::from_utf8(value).ok().and_then(Arch::from_name);
                 target = Some(Target::Simulated(Some(arch.ok_or(bad(ARCHITECTURE))?)));
             }
+            b"reserve" => reserve = Some(size(value).ok_or(bad(SIZE))?),
             _ => log = Some(level(value).ok_or(bad(LEVEL))?),
         }
     }
@@ -247,7 +256,7 @@ pub fn parse<'a>(arguments: impl Iterator<Item = &'a [u8]>) -> Result<Command<'a
         };
     }
     let target = target.unwrap_or(Target::Simulated(None));
-    Ok(Command::Run(Run { deployment, target, json, log: log.unwrap_or(Level::Warn) }))
+    Ok(Command::Run(Run { deployment, target, reserve, json, log: log.unwrap_or(Level::Warn) }))
 }
 
 fn unknown(argument: Argument<'_>) -> CommandLineError<'_> {
@@ -265,6 +274,7 @@ fn misused<'a>(error: Error<&'a [u8]>) -> CommandLineError<'a> {
         (Opt::Short(letter), _) => (Argument::Short(letter), "nothing behind it"),
         (Opt::Long(name @ b"device"), Problem::NoValue) => (Argument::Long(name), DEVICE),
         (Opt::Long(name @ b"simulate"), Problem::NoValue) => (Argument::Long(name), ARCHITECTURE),
+        (Opt::Long(name @ b"reserve"), Problem::NoValue) => (Argument::Long(name), SIZE),
         (Opt::Long(name), Problem::NoValue) => (Argument::Long(name), LEVEL),
         (Opt::Long(name), _) => (Argument::Long(name), "no value"),
     };
@@ -278,6 +288,22 @@ fn device_number(path: &[u8]) -> Option<u32> {
     let all_digits = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
     let number = core::str::from_utf8(digits).ok()?.parse().ok()?;
     (canonical && all_digits && number < 64).then_some(number)
+}
+
+/// A size: `65536`, `64KiB`, `512MiB`, `6GiB`.
+fn size(text: &[u8]) -> Option<u64> {
+    let text = core::str::from_utf8(text).ok()?;
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let unit: u64 = match &text[digits.len()..] {
+        "" => 1,
+        "KiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        _ => return None,
+    };
+    let all_digits = digits.bytes().all(|digit| digit.is_ascii_digit());
+    let count: u64 = digits.parse().ok().filter(|_| all_digits)?;
+    count.checked_mul(unit).filter(|bytes| *bytes != 0)
 }
 
 fn level(name: &[u8]) -> Option<Level> {

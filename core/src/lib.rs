@@ -134,6 +134,7 @@ mod lnc;
 pub mod model;
 mod model_db;
 pub mod observer;
+pub mod reserved_hbm;
 mod runtime;
 mod scratchpad;
 pub mod status;

@@ -3,7 +3,8 @@
 use std::cell::Cell;
 use std::str::FromStr;
 
-use crate::calls;
+use nrt_sim::request;
+
 use crate::output::errno_number;
 
 /// The N-th request of a kind fails.
@@ -30,7 +31,7 @@ impl FromStr for Fault {
             return Err("wants REQUEST:N:ERRNO, for instance MEM_ALLOC_V2MT64:3:ENOMEM".into());
         };
         let name = name.to_ascii_uppercase();
-        if !OTHERS.contains(&&*name) && calls::named(&name).next().is_none() {
+        if !OTHERS.contains(&&*name) && request::named(&name).next().is_none() {
             return Err(format!("there is no request {name}"));
         }
         let nth = if nth == "*" { Ok(0) } else { nth.parse::<u64>() };

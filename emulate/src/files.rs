@@ -4,9 +4,10 @@ use std::os::fd::{AsFd, RawFd};
 use std::time::{Duration, Instant};
 
 use nrt_core::driver::Errno;
+use nrt_sim::kernel::Shown;
 
+use crate::inject::{Failure, Stopped};
 use crate::process::{self, DeviceFile};
-use crate::resources;
 use crate::seccomp::{Answer, Notification};
 use crate::supervisor::Supervisor;
 
@@ -63,22 +64,17 @@ impl Supervisor {
     fn enter(&mut self, pid: u32, number: RawFd, file: DeviceFile) {
         if let Some(process) = self.processes.get(pid) {
             process.files.insert(number, file);
-            process.had_misc |= file.misc;
         }
-        self.latest = Some(number);
+        self.latest = Some(number.into());
     }
 
     /// What the driver does at every close of a descriptor, also of a copy. Tells whether the process was detached.
     pub(crate) fn flush(&mut self, pid: u32, file: DeviceFile) -> bool {
-        if file.misc {
-            self.world.kernel.unreserve_all(pid);
-            return false;
-        }
         let before = self.world.kernel.hazards(file.device);
-        let detached = self.world.kernel.close(pid, file.device) == Ok(true);
+        let left = if file.misc { Vec::new() } else { self.world.ledger.borrow().left(&self.world.kernel, pid, file.device) };
+        let detached = self.world.kernel.flush(pid, file.device, file.misc) == Ok(true);
         if detached {
-            self.world.ledger.borrow_mut().closed(file.device, pid);
-            self.world.resets.borrow_mut().remove(&(pid, file.device));
+            self.world.ledger.borrow_mut().closed(&left);
             self.world.hazards_since(pid, file.device, &before);
         }
         detached
@@ -162,7 +158,8 @@ impl Supervisor {
         (self.go_on(call, detached), None)
     }
 
-    /// `mmap`: the memfd is the address space of the device, so the kernel's own mapping is right once it is allowed.
+    /// `mmap`: the memfd is the address space of the device, so a mapping of it is right once it is allowed, with the
+    /// driver's offset and protection.
     pub(crate) fn map(&mut self, call: &Notification, pid: u32) -> Told {
         let [_, length, access, flags, fd, offset] = call.args;
         let Some(file) = self.processes.file(&self.world.memory, pid, fd as RawFd) else { return plain(Answer::Continue) };
@@ -175,29 +172,69 @@ impl Supervisor {
         if let Some(errno) = self.faults.errno("MMAP") {
             return (Some(Answer::Errno(errno)), Some("as asked for"));
         }
-        if let Ok(chunk) = self.world.kernel.mapping_at(file.device, offset, length) {
-            if chunk.pa != offset {
-                return (
-                    Some(Answer::Errno(libc::EINVAL)),
-                    Some("not modelled: the driver maps the whole chunk for an offset inside of it"),
-                );
+        let raw_io = || process::has_capability(pid, RAW_IO);
+        let mapping = match self.world.kernel.show(pid, file.device, offset, length, raw_io) {
+            Ok(mapping) => mapping,
+            Err(Errno(errno)) => return plain(Answer::Errno(errno)),
+        };
+        let remark = match mapping.shown {
+            Shown::Chunk { foreign: true, .. } if writes => Some("foreign chunk: without the permission to write"),
+            Shown::Chunk { inside: true, .. } => Some("from the start of the chunk"),
+            Shown::Chunk { .. } | Shown::Window => None,
+            Shown::Registers => Some("read-only; registers are not modelled"),
+            Shown::Raw => Some("raw device memory: allowed by the raw-I/O capability only"),
+        };
+        let access = if mapping.read_only { access & !(libc::PROT_WRITE as u64) } else { access };
+        self.show(call, pid, access, mapping.pa, remark)
+    }
+
+    /// Maps device memory into the process that asked for it: not inherited by its children, not in its core dumps.
+    fn show(&mut self, call: &Notification, pid: u32, access: u64, offset: u64, remark: Option<&'static str>) -> Told {
+        let [address, length, asked_access, flags, fd, asked_offset] = call.args;
+        if let Some(process) = self.processes.get(pid) {
+            process.mapped = true;
+        }
+        let mut others = Vec::new();
+        let result = Stopped::new(&self.listener, call).and_then(|mut stopped| {
+            let arguments = [address, length, access, flags, fd, offset];
+            let mapped = stopped.call(&self.listener, libc::SYS_mmap, arguments, true, &mut others)?;
+            if mapped >= 0 {
+                for advice in [libc::MADV_DONTFORK, libc::MADV_DONTDUMP] {
+                    let arguments = [mapped as u64, length, advice as u64, 0, 0, 0];
+                    stopped.call(&self.listener, libc::SYS_madvise, arguments, false, &mut others)?;
+                }
             }
-            let foreign = chunk.pid.is_some_and(|owner| owner != pid);
-            let remark = (foreign && writes && shared).then_some("foreign chunk: writes are not refused here");
-            return (Some(Answer::Continue), remark);
+            stopped.release(pid, mapped)?;
+            Ok(mapped)
+        });
+        self.waiting.extend(others);
+        match result {
+            Ok(mapped) => {
+                self.latest = Some(mapped);
+                (None, remark)
+            }
+            Err(Failure::Gone(status)) => {
+                self.gone(call.tid, status);
+                (None, Some("the thread ended meanwhile"))
+            }
+            Err(Failure::Unable) if (access, offset) == (asked_access, asked_offset) => {
+                (Some(Answer::Continue), Some("traced by another program: children will inherit the mapping"))
+            }
+            Err(Failure::Unable) => {
+                (Some(Answer::Errno(libc::EINVAL)), Some("traced by another program: only the plain mapping is possible"))
+            }
         }
-        let config = self.world.kernel.config();
-        let special = resources::special(config);
-        if let Some(special) = special.iter().find(|special| (special.offset, special.size) == (offset, length)) {
-            return match special.resource {
-                2 | 3 => plain(Answer::Continue),
-                _ => (Some(Answer::Errno(libc::EPERM)), Some("not modelled: semaphores and registers")),
-            };
+    }
+
+    /// `mremap`: mappings of device memory cannot grow.
+    pub(crate) fn remap(&mut self, call: &Notification, pid: u32) -> Answer {
+        let [address, before, after, ..] = call.args;
+        let ours = self.processes.get(pid).is_some_and(|process| process.mapped) && after > before;
+        let mapping = if ours { process::mapping(pid, address) } else { None };
+        match mapping.and_then(|mapping| self.world.memory.device_of(mapping.file)) {
+            Some(_) => Answer::Errno(libc::EFAULT),
+            None => Answer::Continue,
         }
-        if !process::has_capability(pid, RAW_IO) {
-            return plain(Answer::Errno(libc::EPERM));
-        }
-        (Some(Answer::Continue), Some("raw device memory: allowed by the raw-I/O capability only"))
     }
 
     /// Descriptors that vanished when a process replaced its program. `returned`: the thread that replaces it makes
@@ -238,9 +275,7 @@ impl Supervisor {
                 self.flush(pid, full);
             }
         }
-        if process.had_misc {
-            self.world.kernel.unreserve_all(pid);
-        }
-        self.world.resets.borrow_mut().retain(|(owner, _)| *owner != pid);
+        let has_misc = process.files.values().any(|file| file.misc);
+        self.world.kernel.end(pid, has_misc);
     }
 }

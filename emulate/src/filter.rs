@@ -11,8 +11,8 @@ const TYPE: u32 = b'N' as u32;
 /// The descriptor numbers that devices get: `first..first + WINDOW`.
 pub(crate) const WINDOW: i32 = 1024;
 
-/// Calls with a path, and those that replace the program: always trapped.
-const ALWAYS: [c_long; 15] = [
+/// Calls with a path, those that replace the program, and growth of a mapping: always trapped.
+const ALWAYS: [c_long; 16] = [
     libc::SYS_open,
     libc::SYS_openat,
     libc::SYS_openat2,
@@ -28,6 +28,7 @@ const ALWAYS: [c_long; 15] = [
     libc::SYS_creat,
     libc::SYS_execve,
     libc::SYS_execveat,
+    libc::SYS_mremap,
 ];
 
 fn statement(code: u32, k: u32) -> sock_filter {
@@ -73,7 +74,9 @@ pub(crate) fn program(first: i32) -> Vec<sock_filter> {
     block(libc::SYS_ioctl, [in_window(0, first), type_byte, ours].concat());
     block(libc::SYS_close, [in_window(0, first), allow.clone()].concat());
     block(libc::SYS_mmap, [in_window(4, first), allow.clone()].concat());
-    block(libc::SYS_dup, [in_window(0, first), allow.clone()].concat());
+    for nr in [libc::SYS_dup, libc::SYS_fstat] {
+        block(nr, [in_window(0, first), allow.clone()].concat());
+    }
     for nr in [libc::SYS_dup2, libc::SYS_dup3] {
         block(nr, [in_window(0, first), in_window(1, first), allow.clone()].concat());
     }

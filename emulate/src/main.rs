@@ -9,23 +9,23 @@
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 compile_error!("the emulator needs Linux on x86-64");
 
-mod calls;
 mod cli;
 mod faults;
 mod files;
 mod filter;
+mod inject;
 mod launch;
 mod ledger;
 mod memory;
+mod nodes;
 mod output;
 mod paths;
 mod process;
+mod program;
 mod remote;
 mod report;
-mod resources;
 mod seccomp;
 mod supervisor;
-mod sysfs;
 mod world;
 
 use std::process::ExitCode;
@@ -63,7 +63,7 @@ fn main() -> ExitCode {
 /// Runs the program; answers the exit status.
 fn run(options: &Options) -> Result<u8, String> {
     let output = Output::new(options.output.as_deref(), options.trace).map_err(|error| format!("output: {error}"))?;
-    let world = World::new(options.config(), output, options.trace.is_some()).map_err(|error| match error {
+    let world = World::new(options.config(), output, options.trace.is_some(), options.report).map_err(|error| match error {
         WorldError::Config(error) => error.to_string(),
         WorldError::Memory(error) => format!("no memory for the devices: {error}"),
     })?;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::calls::{Call, Outcome, Request};
+use nrt_sim::request::{Call, Outcome, Request};
 
 /// How the trace looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -32,7 +32,10 @@ pub(crate) struct Line<'a> {
     pub(crate) device: Option<u32>,
     pub(crate) name: &'a str,
     pub(crate) fields: Vec<(&'a str, u64)>,
-    pub(crate) outputs: &'a str,
+    /// What was written through pointers in the argument.
+    pub(crate) outputs: &'a [(&'static str, u64)],
+    /// Path of a call that has one.
+    pub(crate) path: Option<&'a str>,
     pub(crate) result: i64,
     pub(crate) remark: Option<&'a str>,
     pub(crate) time: Duration,
@@ -59,6 +62,15 @@ impl Output {
             self.line(&json!({ "pid": pid, "diagnosis": what }).to_string());
         } else {
             self.line(&format!("nrt-emulate: [{pid}] HAZARD: {what}"));
+        }
+    }
+
+    /// The end of a program that the real driver would not have survived either.
+    pub(crate) fn fatal(&self, pid: u32, signal: i32, what: &str) {
+        if self.style == Some(Style::Json) {
+            self.line(&json!({ "pid": pid, "diagnosis": what, "signal": signal }).to_string());
+        } else {
+            self.line(&format!("nrt-emulate: [{pid}] FATAL, signal {signal}: {what}"));
         }
     }
 
@@ -120,10 +132,11 @@ impl Line<'_> {
             .map(|(name, value)| if *value > 0xFFFF { format!("{name}={value:#x}") } else { format!("{name}={value}") })
             .collect();
         let result = if self.result < 0 { format!("-1 {}", errno_name(-self.result as i32)) } else { self.result.to_string() };
-        let outputs = if self.outputs.is_empty() { String::new() } else { format!(" {{{}}}", self.outputs) };
+        let outputs: String = self.outputs.iter().map(|(name, value)| format!(" {name}={value:#x}")).collect();
         let remark = self.remark.map(|remark| format!(" ({remark})")).unwrap_or_default();
+        let path = self.path.map(|path| format!(" {path}")).unwrap_or_default();
         let (pid, name, micros) = (self.pid, self.name, self.time.as_micros());
-        format!("[{pid}]{device} {name}({}) = {result}{outputs}{remark} {micros} us", fields.join(", "))
+        format!("[{pid}]{device} {name}{path}({}) = {result}{outputs}{remark} {micros} us", fields.join(", "))
     }
 
     fn json(&self) -> Value {
@@ -143,7 +156,11 @@ impl Line<'_> {
             line["device"] = device.into();
         }
         if !self.outputs.is_empty() {
-            line["out"] = self.outputs.into();
+            let outputs = self.outputs.iter().map(|&(name, value)| (name.to_owned(), Value::from(value)));
+            line["out"] = Value::Object(outputs.collect());
+        }
+        if let Some(path) = self.path {
+            line["path"] = path.into();
         }
         if let Some(remark) = self.remark {
             line["remark"] = remark.into();
@@ -168,7 +185,7 @@ pub(crate) fn fields(request: &Request, call: &Call<'_>) -> Vec<(&'static str, u
 /// What a trace says besides the result.
 pub(crate) fn remark(outcome: Outcome) -> Option<&'static str> {
     match outcome {
-        Outcome::NotModelled(what) => Some(what),
+        Outcome::Refused(what) | Outcome::Fatal { what, .. } => Some(what),
         Outcome::Value(1..) => Some("positive: a failure"),
         Outcome::Value(_) | Outcome::Errno(_) => None,
     }

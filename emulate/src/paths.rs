@@ -8,11 +8,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use nrt_sim::sysfs;
+
 use crate::files::Told;
+use crate::nodes::{self, Node};
 use crate::remote;
 use crate::seccomp::{Answer, Notification};
 use crate::supervisor::Supervisor;
-use crate::sysfs::{self, Node};
 
 /// Longest text of a device link.
 const LINK: usize = 64;
@@ -90,6 +92,8 @@ struct Arguments {
     path: u64,
     /// The call's own other arguments begin here.
     rest: [u64; 3],
+    /// Whether an empty path means the directory descriptor itself.
+    empty: bool,
 }
 
 /// Sorts the arguments of the calls with a path.
@@ -110,13 +114,32 @@ fn arguments(call: &Notification) -> Arguments {
         libc::SYS_readlink => ("readlink", here, a, [b, c, 0]),
         _ => ("readlink", at, b, [c, d, 0]),
     };
-    Arguments { name, directory, path, rest }
+    let empty = match call.nr {
+        libc::SYS_newfstatat => d,
+        libc::SYS_statx => c,
+        _ => 0,
+    };
+    Arguments { name, directory, path, rest, empty: empty as i32 & libc::AT_EMPTY_PATH != 0 }
 }
 
 impl Supervisor {
     /// Answers a call with a path, or lets the kernel do so.
     pub(crate) fn path(&mut self, call: &Notification, pid: u32, start: Instant) {
         let arguments = arguments(call);
+        if arguments.empty && arguments.directory >= self.processes.first {
+            // About the descriptor itself, if the path is empty.
+            let text = remote::read_text(call.tid, arguments.path);
+            let file = if text.is_some_and(|text| text.is_empty()) {
+                self.processes.file(&self.world.memory, pid, arguments.directory)
+            } else {
+                None
+            };
+            if let Some(file) = file {
+                let answer = stat(call.tid, &Node::Device(file.device), arguments.rest[0], arguments.name == "statx");
+                self.answered(call, pid, Some(file.device), (arguments.name, None), vec![], (Some(answer), None), start);
+                return;
+            }
+        }
         let path = self.absolute(call, &arguments);
         // What was read may be another process's memory by now, unless the thread still waits.
         if !self.listener.still_valid(call.id) {
@@ -130,7 +153,7 @@ impl Supervisor {
             self.link(call, pid, &path, &arguments);
             return;
         }
-        let Some(node) = sysfs::node(&self.world, &path) else {
+        let Some(node) = nodes::node(&self.world, &path) else {
             self.listener.answer(call.id, Answer::Continue);
             return;
         };
@@ -145,8 +168,14 @@ impl Supervisor {
             _ => ((Some(Answer::Errno(if node == Node::Missing { libc::ENOENT } else { libc::EINVAL })), None), vec![]),
         };
         let device = if let Node::Device(device) = node { Some(device) } else { None };
-        let name = format!("{} {path}", arguments.name);
-        self.answered(call, pid, device, if device.is_some() { arguments.name } else { &name }, fields, told, start);
+        self.answered(call, pid, device, (arguments.name, Some(&path)), fields, told, start);
+    }
+
+    /// `fstat` of a descriptor in the devices' range.
+    pub(crate) fn stat_device(&mut self, call: &Notification, pid: u32) -> Told {
+        let file = self.processes.file(&self.world.memory, pid, call.args[0] as RawFd);
+        let answer = file.map(|file| stat(call.tid, &Node::Device(file.device), call.args[1], false));
+        (Some(answer.unwrap_or(Answer::Continue)), None)
     }
 
     /// The path of a call as the program means it, if it may be one of ours.

@@ -41,8 +41,8 @@ pub(crate) struct Process {
     /// Where the search for the next number starts: numbers are used in turn, so that one that is about to be closed is
     /// not given out again.
     next: RawFd,
-    /// Whether it ever had a write-only descriptor.
-    pub(crate) had_misc: bool,
+    /// Whether it ever mapped device memory.
+    pub(crate) mapped: bool,
     /// The thread that is replacing the program.
     pub(crate) exec: Option<u32>,
 }
@@ -86,8 +86,9 @@ impl Processes {
         Self { all: HashMap::new(), threads: HashMap::new(), first, seen: 0 }
     }
 
-    /// The process of a thread that waits for an answer, and whether it is new here. `None`: it has just died.
-    pub(crate) fn of_thread(&mut self, tid: u32) -> Option<(u32, bool)> {
+    /// The process of a thread that waits for an answer, and whether it is new here. `None`: it has just died. A new one
+    /// may have inherited descriptors.
+    pub(crate) fn of_thread(&mut self, memory: &Memory, tid: u32) -> Option<(u32, bool)> {
         if let Some(&pid) = self.threads.get(&tid)
             && self.all.contains_key(&pid)
             && belongs(pid, tid)
@@ -98,9 +99,13 @@ impl Processes {
         let new = !self.all.contains_key(&pid);
         if new {
             let pidfd = pidfd(pid).ok()?;
-            let process = Process { pid, pidfd, files: BTreeMap::new(), next: 0, had_misc: false, exec: None };
+            let process = Process { pid, pidfd, files: BTreeMap::new(), next: 0, mapped: false, exec: None };
             self.all.insert(pid, process);
             self.seen += 1;
+            let first = self.first;
+            for fd in open_numbers(pid).into_iter().filter(|&fd| fd >= first) {
+                self.file(memory, pid, fd);
+            }
         }
         self.threads.insert(tid, pid);
         Some((pid, new))
@@ -149,7 +154,6 @@ impl Processes {
         }
         let file = inspect(memory, pid, fd)?;
         process.files.insert(fd, file);
-        process.had_misc |= file.misc;
         Some(file)
     }
 }
@@ -192,4 +196,32 @@ pub(crate) fn has_capability(pid: u32, bit: u32) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
     effective.is_some_and(|set| u64::from_str_radix(set.trim(), 16).is_ok_and(|set| set >> bit & 1 != 0))
+}
+
+/// A piece of a process's address space that shows a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mapping {
+    /// Device and inode number of the file.
+    pub(crate) file: (u64, u64),
+    /// Offset in the file.
+    pub(crate) offset: u64,
+}
+
+/// What is mapped at an address of a process.
+pub(crate) fn mapping(pid: u32, address: u64) -> Option<Mapping> {
+    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
+    maps.lines().find_map(|line| {
+        let mut fields = line.split_ascii_whitespace();
+        let (first, last) = fields.next()?.split_once('-')?;
+        let hexadecimal = |text: &str| u64::from_str_radix(text, 16).ok();
+        let (first, last) = (hexadecimal(first)?, hexadecimal(last)?);
+        if !(first..last).contains(&address) {
+            return None;
+        }
+        let offset = hexadecimal(fields.nth(1)?)?;
+        let (major, minor) = fields.next()?.split_once(':')?;
+        let device = libc::makedev(hexadecimal(major)? as u32, hexadecimal(minor)? as u32);
+        let inode = fields.next()?.parse().ok()?;
+        Some(Mapping { file: (device, inode), offset: offset + (address - first) })
+    })
 }

@@ -1,10 +1,10 @@
 //! What is told at the end of a run.
 
+use nrt_sim::sysfs;
 use serde_json::{Value, json};
 
 use crate::output::Output;
 use crate::supervisor::Supervisor;
-use crate::sysfs;
 
 impl Supervisor {
     /// The report as one JSON object.
@@ -18,8 +18,8 @@ impl Supervisor {
                     "pid": pid,
                     "place": if host { "host" } else { "device" },
                     "category": sysfs::category_name(host, category),
-                    "peak": share.usage.peak,
-                    "live": share.usage.bytes,
+                    "peak": share.peak,
+                    "live": share.live,
                     "leaked_chunks": share.leaked_chunks,
                     "leaked_bytes": share.leaked_bytes,
                 })

@@ -99,6 +99,14 @@ impl Listener {
         Ok(Some(Notification { id: raw.id, tid: raw.pid, nr: raw.data.nr.into(), args: raw.data.args }))
     }
 
+    /// The next waiting call, `None` when there is none within some milliseconds.
+    pub(crate) fn receive_within(&self, milliseconds: c_int) -> io::Result<Option<Notification>> {
+        let mut ready = libc::pollfd { fd: self.0.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: one struct is read and written.
+        let count = unsafe { libc::poll(&raw mut ready, 1, milliseconds) };
+        if count > 0 && ready.revents & libc::POLLIN != 0 { self.receive() } else { Ok(None) }
+    }
+
     /// Whether the thread still waits: only then is what was read of its memory and its files its own.
     pub(crate) fn still_valid(&self, id: u64) -> bool {
         // SAFETY: the request reads one u64.

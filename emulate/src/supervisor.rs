@@ -1,18 +1,22 @@
 //! The loop that answers the supervised programs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use crate::calls::{self, Call, Outcome};
+use nrt_core::driver::Errno;
+use nrt_sim::request::{self, Call, Outcome};
+
 use crate::faults::Faults;
 use crate::files::Told;
+use crate::inject::{Failure, Stopped};
 use crate::launch;
 use crate::output::{self, Line};
 use crate::paths::Tree;
 use crate::process::Processes;
+use crate::program::Program;
 use crate::seccomp::{Answer, Listener, Notification};
 use crate::world::World;
 
@@ -39,9 +43,11 @@ pub(crate) struct Supervisor {
     pub(crate) tree: Tree,
     /// Calls that the kernel goes on with later.
     pub(crate) deferred: Vec<(Instant, u64)>,
-    /// Number of the descriptor that was given last.
-    pub(crate) latest: Option<RawFd>,
-    pub(crate) costs: BTreeMap<String, Cost>,
+    /// What a call that was answered on the way has given: a descriptor's number, an address.
+    pub(crate) latest: Option<i64>,
+    /// Calls that were received while another one was being answered.
+    pub(crate) waiting: VecDeque<Notification>,
+    pub(crate) costs: BTreeMap<&'static str, Cost>,
     epoll: OwnedFd,
     signals: OwnedFd,
     main: u32,
@@ -93,6 +99,7 @@ impl Supervisor {
             tree: Tree::default(),
             deferred: Vec::new(),
             latest: None,
+            waiting: VecDeque::new(),
             costs: BTreeMap::new(),
             epoll,
             signals,
@@ -118,7 +125,7 @@ impl Supervisor {
 
     /// The process of a thread; a new one is watched from now on.
     fn process_of(&mut self, tid: u32) -> Option<u32> {
-        let (pid, new) = self.processes.of_thread(tid)?;
+        let (pid, new) = self.processes.of_thread(&self.world.memory, tid)?;
         if new {
             let fd = self.processes.get(pid)?.pidfd.as_raw_fd();
             self.watch(fd, pid.into()).ok()?;
@@ -156,8 +163,10 @@ impl Supervisor {
                 match event.u64 {
                     SIGNALS => self.forward_signals(),
                     LISTENER if event.events & libc::EPOLLIN as u32 != 0 => {
-                        if let Some(call) = self.listener.receive()? {
+                        let mut next = self.listener.receive()?;
+                        while let Some(call) = next {
                             self.serve(&call);
+                            next = self.waiting.pop_front();
                         }
                     }
                     LISTENER => return Ok(self.finish()),
@@ -180,7 +189,7 @@ impl Supervisor {
 
     /// A process has ended.
     fn bury(&mut self, pid: u32) {
-        if pid == self.main {
+        if pid == self.main && self.status.is_none() {
             self.reap();
         }
         self.ended(pid);
@@ -192,6 +201,13 @@ impl Supervisor {
         // SAFETY: one integer is written.
         let pid = unsafe { libc::waitpid(self.main as libc::pid_t, &raw mut raw, 0) };
         if pid == self.main as libc::pid_t {
+            self.gone(self.main, Some(raw));
+        }
+    }
+
+    /// A thread has ended with this status; that of the program counts.
+    pub(crate) fn gone(&mut self, tid: u32, status: Option<i32>) {
+        if let Some(raw) = status.filter(|_| tid == self.main) {
             let signalled = libc::WIFSIGNALED(raw);
             self.status = Some(if signalled { 128 + libc::WTERMSIG(raw) } else { libc::WEXITSTATUS(raw) });
         }
@@ -251,7 +267,7 @@ impl Supervisor {
             return;
         }
         let fd = call.args[0] as RawFd;
-        let (name, told): (&str, Told) = match call.nr {
+        let (name, told): (&'static str, Told) = match call.nr {
             libc::SYS_close => ("close", self.close(call, pid)),
             libc::SYS_close_range => ("close_range", self.close_range(call, pid)),
             libc::SYS_dup => ("dup", self.duplicate(call, pid, 0, false)),
@@ -261,6 +277,12 @@ impl Supervisor {
             }
             libc::SYS_dup2 | libc::SYS_dup3 => ("dup2", self.duplicate_to(call, pid)),
             libc::SYS_mmap => ("mmap", self.map(call, pid)),
+            libc::SYS_mremap => {
+                let answer = self.remap(call, pid);
+                self.listener.answer(call.id, answer);
+                return;
+            }
+            libc::SYS_fstat => ("fstat", self.stat_device(call, pid)),
             libc::SYS_execve | libc::SYS_execveat => {
                 let (answer, _) = self.replace(call, pid);
                 self.listener.answer(call.id, answer.unwrap_or(Answer::Continue));
@@ -281,7 +303,7 @@ impl Supervisor {
             ],
             _ => vec![("fd", fd as u64)],
         };
-        self.answered(call, pid, None, name, fields, told, start);
+        self.answered(call, pid, None, (name, None), fields, told, start);
     }
 
     /// Gives the answer, if it was not given, and tells about it.
@@ -291,7 +313,7 @@ impl Supervisor {
         call: &Notification,
         pid: u32,
         device: Option<u32>,
-        name: &str,
+        (name, path): (&'static str, Option<&str>),
         fields: Vec<(&str, u64)>,
         (answer, remark): Told,
         start: Instant,
@@ -300,25 +322,22 @@ impl Supervisor {
         let result = match answer {
             Some(Answer::Value(value)) => value,
             Some(Answer::Errno(errno)) => -i64::from(errno),
-            Some(Answer::Continue) | None => given.map_or(0, i64::from),
+            Some(Answer::Continue) | None => given.unwrap_or(0),
         };
         if let Some(answer) = answer {
             self.listener.answer(call.id, answer);
         }
         self.count(name, result, start);
-        let line = Line { pid, tid: call.tid, device, name, fields, outputs: "", result, remark, time: start.elapsed() };
+        let time = start.elapsed();
+        let line = Line { pid, tid: call.tid, device, name, path, fields, outputs: &[], result, remark, time };
         self.world.output.trace(&line);
     }
 
-    fn count(&mut self, name: &str, result: i64, start: Instant) {
-        if !self.costs.contains_key(name) {
-            self.costs.insert(name.to_owned(), Cost::default());
-        }
-        if let Some(cost) = self.costs.get_mut(name) {
-            cost.calls += 1;
-            cost.failures += u64::from(result < 0);
-            cost.time += start.elapsed();
-        }
+    fn count(&mut self, name: &'static str, result: i64, start: Instant) {
+        let cost = self.costs.entry(name).or_default();
+        cost.calls += 1;
+        cost.failures += u64::from(result < 0);
+        cost.time += start.elapsed();
     }
 
     /// A request to the driver.
@@ -332,17 +351,18 @@ impl Supervisor {
             return;
         };
         let world = &self.world;
-        let Some(request) = calls::find(world.kernel.config().version, number) else {
+        let Some(request) = request::find(world.kernel.config().version, number) else {
             let told = (Some(Answer::Errno(libc::EINVAL)), Some("this driver has no such request"));
-            self.answered(call, pid, Some(file.device), "ioctl", vec![("request", number.into())], told, start);
+            self.answered(call, pid, Some(file.device), ("ioctl", None), vec![("request", number.into())], told, start);
             return;
         };
         let (checked, device) = (world.kernel.config().strict || world.traced, file.device);
         let before = checked.then(|| world.kernel.hazards(device));
-        let mut answering = Call::new(world, pid, call.tid, device, call.args[2]);
+        let program = Program { world, pid, tid: call.tid };
+        let mut answering = Call::new(&world.kernel, &program, pid, device, call.args[2]);
         let fault = self.faults.errno(request.name);
         let outcome = match fault {
-            Some(errno) => Outcome::Errno(errno),
+            Some(errno) => Outcome::Errno(Errno(errno)),
             // The argument was read from memory that may be another process's by now, unless the thread still waits.
             None if !self.listener.still_valid(call.id) => return,
             None => answering.run(request, file.misc),
@@ -360,13 +380,34 @@ impl Supervisor {
                 device: Some(device),
                 name: request.name,
                 fields: output::fields(request, &answering),
-                outputs: &answering.outputs,
+                outputs: answering.outputs(),
+                path: None,
                 result,
                 remark,
                 time: start.elapsed(),
             });
         }
-        self.listener.answer(call.id, answer);
+        if let Outcome::Fatal { signal, what } = outcome {
+            self.kill(call, pid, signal, what);
+        } else {
+            self.listener.answer(call.id, answer);
+        }
         self.count(request.name, if result == 0 { 0 } else { -1 }, start);
+    }
+
+    /// Ends a program that the real driver would not have survived either.
+    fn kill(&mut self, call: &Notification, pid: u32, signal: i32, what: &str) {
+        self.world.output.fatal(pid, signal, what);
+        if signal == libc::SIGSEGV {
+            match Stopped::new(&self.listener, call).and_then(Stopped::crash) {
+                Ok(()) => return,
+                Err(Failure::Gone(status)) => return self.gone(call.tid, status),
+                // Somebody else traces it: the plain signal has to do.
+                Err(Failure::Unable) => {}
+            }
+        }
+        // SAFETY: numbers; the process waits for an answer, so its id is its own.
+        unsafe { libc::kill(pid as libc::pid_t, signal) };
+        self.listener.answer(call.id, Answer::Errno(libc::EFAULT));
     }
 }

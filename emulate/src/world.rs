@@ -1,7 +1,6 @@
 //! Everything that answers depend on: the kernel model, its memory, and the books about both.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
 use std::io;
 
 use nrt_sim::{Hazards, Kernel, SimConfig, SimError, SimStorage};
@@ -20,8 +19,6 @@ pub(crate) struct World {
     pub(crate) kernel: Kernel,
     pub(crate) memory: Memory,
     pub(crate) ledger: RefCell<Ledger>,
-    /// Core resets nobody waited for, by process and device.
-    pub(crate) resets: RefCell<BTreeSet<(u32, u32)>>,
     pub(crate) output: Output,
     /// Whether requests are traced.
     pub(crate) traced: bool,
@@ -38,18 +35,10 @@ pub(crate) enum WorldError {
 
 impl World {
     /// Makes the devices.
-    pub(crate) fn new(config: SimConfig, output: Output, traced: bool) -> Result<Self, WorldError> {
+    pub(crate) fn new(config: SimConfig, output: Output, traced: bool, report: bool) -> Result<Self, WorldError> {
         let kernel = Kernel::new(&STORAGE, config).map_err(WorldError::Config)?;
         let memory = Memory::new(&config).map_err(WorldError::Memory)?;
-        Ok(Self {
-            kernel,
-            memory,
-            ledger: RefCell::default(),
-            resets: RefCell::default(),
-            output,
-            traced,
-            diagnoses: Cell::new(0),
-        })
+        Ok(Self { kernel, memory, ledger: RefCell::new(Ledger::new(report)), output, traced, diagnoses: Cell::new(0) })
     }
 
     /// Tells about a mistake that a real driver does not report: always in strict mode, else only in a trace.

@@ -18,6 +18,7 @@ use std::process::ExitCode;
 use nrt_core::Config;
 use nrt_core::driver::{AllocRequest, DeviceRange, Driver};
 use nrt_core::environment::Environment;
+use nrt_core::reserved_hbm::{ReserveStorage, ReservedHbm};
 use nrt_core::{CloseReport, Placement, Runtime, SmallStorage};
 use nrt_linux::LinuxHooks;
 use nrt_linux::neuron::{ASYNC_BYTES, Fault, Holders, LinuxDriver, Refusal, Reservation, Selection};
@@ -27,6 +28,8 @@ type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
 /// All memory of the runtime.
 static STORAGE: SmallStorage = SmallStorage::new();
+/// All records of what is carved out of reservations.
+static RESERVE: ReserveStorage<32, 256, 1024> = ReserveStorage::new();
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -233,20 +236,52 @@ fn check_ranges(driver: &LinuxDriver, device: u32, [one, two, host]: [&DeviceRan
     Ok(())
 }
 
-/// The core itself on the devices of the reservation: a tensor on every logical core of it.
+/// The core itself on the devices of the reservation: a tensor on every logical core of it. Once with every allocation a
+/// request to the driver, once, on two of them, carved out of one chunk for each core.
 fn check_runtime(cores: &Reservation<'_>) -> Outcome {
-    let mut config = Config::new(LinuxHooks::new());
-    config.logical_core_size = Some(cores.logical_core_size());
-    let runtime = Runtime::init(&STORAGE, cores, config)?;
-    for core in cores.runtime_cores() {
+    let carved = ReservedHbm::new(cores, LinuxHooks::new(), &RESERVE)?;
+    for bytes in [0, 3 << 20] {
+        let mut config = Config::new(LinuxHooks::new());
+        config.logical_core_size = Some(cores.logical_core_size());
+        check_open_runtime(&Runtime::init(&STORAGE, &carved, config)?, cores, bytes)?;
+    }
+    Ok(())
+}
+
+fn check_open_runtime<D: Driver>(
+    runtime: &Runtime<&ReservedHbm<D, LinuxHooks>, LinuxHooks>,
+    cores: &Reservation<'_>,
+    reserve: u64,
+) -> Outcome {
+    let mut held = Vec::new();
+    let checked = if reserve == 0 { usize::MAX } else { 2 };
+    for core in cores.runtime_cores().take(checked) {
         let bytes = pattern(100_000, core as usize);
         let core = runtime.core(core)?;
+        let (device, index) = core.physical(0)?;
+        let channel = runtime.arch().default_channel(index);
+        if reserve != 0 {
+            runtime.driver().reserve(device, index, channel, reserve)?;
+        }
         let tensor = core.tensor(Placement::Device, 100_000, "check")?;
+        // A neighbour, whose bytes must stay.
+        let other = core.tensor(Placement::Device, 5000, "neighbour")?;
+        other.write(0, &bytes[..5000])?;
         tensor.write(0, &bytes)?;
         let mut back = vec![0; bytes.len()];
         tensor.read(0, &mut back)?;
         same("tensor", &back, &bytes)?;
+        tensor.copy_to(1, &other, 4000, 1000)?;
+        other.read(0, &mut back[..5000])?;
+        same("neighbour", &back[..4000], &bytes[..4000])?;
+        same("copy within a chunk", &back[4000..5000], &bytes[1..1001])?;
+        let carved = runtime.driver().statistics(device, index, channel)?;
+        if carved.reserved_bytes != reserve || (reserve != 0) != (carved.carved_bytes >= 106_496) {
+            return Err(format!("ND{device}:NC{index}: {carved:?}").into());
+        }
+        held.push((tensor, other));
     }
+    drop(held);
     let report = runtime.close(Some(1_000_000_000))?;
     if report != CloseReport::default() {
         return Err(format!("the runtime left something: {report:?}").into());

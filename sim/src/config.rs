@@ -97,6 +97,9 @@ pub struct SimConfig {
     /// answers them: length 0 copies 64 KiB, an offset may wrap (before 2.26), oversize asynchronous requests lose ring
     /// entries. Both count them in [`Hazards`](crate::Hazards).
     pub strict: bool,
+    /// Whether positive return values become errnos, as the release notes of driver 2.29 promise. No version that can be
+    /// selected does that.
+    pub precise_errnos: bool,
 }
 
 impl SimConfig {
@@ -125,6 +128,7 @@ impl SimConfig {
             process_id: 1,
             hbm_bytes: arch.hbm_bytes(),
             strict: true,
+            precise_errnos: false,
         }
     }
 

@@ -4,6 +4,7 @@ use nrt_core::arch::Arch;
 
 use crate::backing::Region;
 use crate::config::SimConfig;
+use crate::counters::Counters;
 use crate::pool::{PAGE_SHIFT, Pool};
 use crate::record::{Link, NONE, Records};
 
@@ -128,6 +129,10 @@ pub(crate) struct Device {
     pub(crate) freed_handle: u32,
     pub(crate) live: Live,
     pub(crate) categories: [CategoryUsage; CATEGORIES],
+    /// The counters of sysfs.
+    pub(crate) counters: Counters,
+    /// Processes with a core reset that nobody waited for, 0 for none.
+    pub(crate) resets: [u32; SLOTS],
     /// Outstanding asynchronous copies: contexts 1 and 2 of each queue.
     pub(crate) contexts: [[bool; 2]; QUEUES],
     /// Oversize asynchronous requests of each queue whose ring entries were never taken back.
@@ -149,6 +154,8 @@ impl Device {
             freed_handle: 0,
             live: Live { chunks: 0, device_bytes: 0, host_bytes: 0, mappings: 0 },
             categories: [NO_USE; CATEGORIES],
+            counters: Counters::new(),
+            resets: [0; SLOTS],
             contexts: [[false; 2]; QUEUES],
             lost: [0; QUEUES],
             staged: 0,
@@ -164,6 +171,7 @@ impl Device {
     /// Brings the device to the state after the driver has loaded. `None`: out of records.
     pub(crate) fn load(&mut self, records: &Records, config: &SimConfig, index: u32) -> Option<()> {
         *self = Self::new();
+        self.counters.load();
         let arch = config.arch;
         let main_bytes = config.hbm_bytes - SMALL_POOL_BYTES;
         for channel in 0..arch.channels_per_device() {
@@ -187,11 +195,9 @@ impl Device {
     }
 
     /// Counts an allocation.
-    pub(crate) fn count_alloc(&mut self, category: u32, host: bool, bytes: u64) {
-        let usage = &mut self.categories[counted_category(category, host)];
-        usage.bytes += bytes;
-        usage.last_change = bytes;
-        usage.peak = usage.peak.max(usage.bytes);
+    pub(crate) fn count_alloc(&mut self, category: u32, host: bool, core: u32, bytes: u64) {
+        self.categories[counted_category(category, host)].add(bytes);
+        self.counters.count(category, host, core, |usage| usage.add(bytes));
         self.live.chunks += 1;
         if host {
             self.live.host_bytes += bytes;
@@ -201,10 +207,9 @@ impl Device {
     }
 
     /// Counts a free.
-    pub(crate) fn count_free(&mut self, category: u32, host: bool, bytes: u64) {
-        let usage = &mut self.categories[counted_category(category, host)];
-        usage.bytes -= bytes;
-        usage.last_change = bytes;
+    pub(crate) fn count_free(&mut self, category: u32, host: bool, core: u32, bytes: u64) {
+        self.categories[counted_category(category, host)].remove(bytes);
+        self.counters.count(category, host, core, |usage| usage.remove(bytes));
         self.live.chunks -= 1;
         if host {
             self.live.host_bytes -= bytes;

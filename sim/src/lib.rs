@@ -1,8 +1,10 @@
 //! nrt-sim: the Neuron kernel driver, modelled in static memory.
 //!
-//! Two layers:
+//! Three layers:
 //! * [`Kernel`] is the driver without bytes: attached processes, handles, memory pools, copy checks. Process ids are
 //!   arguments, so it serves one program or many.
+//! * [`request`] answers requests as programs make them, numbers and arguments, through that kernel: the recorded
+//!   answers of the real driver and the supervisor of `nrt-emulate` both go through it.
 //! * [`Sim`] puts memory of a [`Backing`] behind it and implements [`Driver`](nrt_core::driver::Driver) for the process
 //!   it lives in.
 //!
@@ -54,19 +56,24 @@ pub mod backing;
 #[allow(unsafe_code, reason = "moves bytes between raw addresses")]
 mod bytes;
 pub mod config;
+mod counters;
 mod device;
 #[allow(unsafe_code, reason = "implements the unsafe trait Driver")]
 mod driver;
 pub mod kernel;
 mod pool;
 mod record;
+pub mod request;
+pub mod resources;
 #[allow(unsafe_code, reason = "computes addresses inside the backing")]
 mod sim;
 mod storage;
+pub mod sysfs;
 mod tree;
 
 pub use backing::{Backing, Region};
 pub use config::{DriverVersion, MAX_DEVICES, Routing, SimConfig, SimError};
+pub use counters::Counter;
 pub use device::{CategoryUsage, Hazards, Live};
 pub use kernel::Kernel;
 pub use sim::Sim;

@@ -21,7 +21,7 @@ const IN_USE: u32 = 1;
 /// touched.
 ///
 /// # Cost
-/// `CHUNKS × (40 + 4 × DEVICES)` bytes of address space, and about 2.5 KiB for each device.
+/// `CHUNKS × (40 + 4 × DEVICES)` bytes of address space, and about 8 KiB for each device.
 pub struct SimStorage<const CHUNKS: usize, const DEVICES: usize = 32> {
     records: [Record; CHUNKS],
     handles: [[AtomicU32; CHUNKS]; DEVICES],

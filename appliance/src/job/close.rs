@@ -18,6 +18,12 @@ const BOUNCE_BYTES: u64 = 2 << 20;
 /// Granule of the driver in bytes: it counts whole ones.
 const GRANULE: u64 = 4096;
 
+/// Device and index of every core of the runtime.
+pub(super) fn cores<'a>(runtime: &'a Runtime<'_>) -> impl Iterator<Item = (u32, u32)> + 'a {
+    let logical = (0..runtime.logical_cores()).filter_map(|vnc| runtime.core(vnc).ok());
+    logical.flat_map(|core| (0..runtime.logical_core_size()).filter_map(move |relative| core.physical(relative).ok()))
+}
+
 /// Checks that nothing is held when all models are unloaded and all tensors are gone, except the microcode library of a
 /// core, which stays until the core is closed; and that the driver counts as the runtime does.
 pub(super) fn check_unloaded(runtime: &Runtime<'_>, door: &Door<'_>, findings: &Findings) {
@@ -54,6 +60,17 @@ pub(super) fn check_unloaded(runtime: &Runtime<'_>, door: &Door<'_>, findings: &
             Err(errno) => {
                 return findings.error(format_args!("ND{device}: the driver does not tell what this process holds: {errno}"));
             }
+        }
+    }
+    // What is carved out of a reservation is no chunk of the driver's, but the reservation is one.
+    for (device, core) in self::cores(runtime) {
+        match runtime.driver().statistics(device, core, runtime.arch().default_channel(core)) {
+            Ok(carved) => {
+                let (ranges, reservations) = (u64::from(carved.ranges), u64::from(carved.reservations));
+                all.allocations = all.allocations.map(|count| (count + ranges).saturating_sub(reservations));
+                all.device_bytes = all.device_bytes.saturating_sub(carved.free_bytes());
+            }
+            Err(error) => findings.error(format_args!("the reservations cannot be read after unload: {error}")),
         }
     }
     let bytes = runtime.device_bytes();

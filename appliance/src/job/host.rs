@@ -3,6 +3,7 @@
 use core::fmt;
 
 use nrt_core::Config;
+use nrt_core::reserved_hbm::ReservedHbm;
 use nrt_sim::{Sim, SimConfig};
 
 use super::backing::SparseMemory;
@@ -16,7 +17,7 @@ use super::say::Reason;
 use super::serve;
 use super::server::{Runtime, Server};
 use super::source::Sources;
-use super::statics::{BUFFERS, HOOKS, SIM, STORAGE};
+use super::statics::{BUFFERS, HOOKS, RESERVE, SIM, STORAGE};
 use super::tensors::Tensors;
 use super::verify;
 use crate::deployment::Deployment;
@@ -28,6 +29,8 @@ const HOST_BYTES: u64 = 16 << 30;
 pub(super) struct Job<'a> {
     pub(super) deployment: &'static Deployment,
     pub(super) sources: &'a Sources,
+    /// Bytes to reserve for every core, if any.
+    pub(super) reserve: Option<u64>,
     pub(super) findings: &'a Findings,
     pub(super) tables: &'a mut Tables,
 }
@@ -61,15 +64,22 @@ impl fmt::Display for Why {
 
 /// Everything on one driver.
 fn through(door: &Door<'_>, job: Job<'_>) {
-    let Job { deployment, sources, findings, tables } = job;
+    let Job { deployment, sources, reserve, findings, tables } = job;
+    let reserved = match ReservedHbm::new(door, &HOOKS, &RESERVE) {
+        Ok(reserved) => reserved,
+        Err(error) => return findings.fail(format_args!("the reservations cannot be used: {error}")),
+    };
     let mut config = Config::new(&HOOKS);
     config.cores = door.cores();
     config.logical_core_size = Some(deployment.logical_core_size);
     config.scratchpad_page_size = SCRATCHPAD_PAGE_BYTES;
-    match Runtime::init(&STORAGE, door, config) {
+    match Runtime::init(&STORAGE, &reserved, config) {
         Ok(runtime) => {
             if let Err(error) = runtime.install() {
                 findings.fail(format_args!("the context tree cannot be installed: {error}"));
+            }
+            if let Some(bytes) = reserve {
+                reserve_everywhere(&runtime, bytes, findings);
             }
             on_runtime(&Server::new(&runtime, deployment, sources, findings), tables);
             close::check_unloaded(&runtime, door, findings);
@@ -79,6 +89,18 @@ fn through(door: &Door<'_>, job: Job<'_>) {
     }
     close::check_driver(door, findings);
 }
+
+/// Reserves memory for every core, on its own HBM.
+fn reserve_everywhere(runtime: &Runtime<'_>, bytes: u64, findings: &Findings) {
+    let arch = runtime.arch();
+    for (device, core) in close::cores(runtime) {
+        let channel = arch.default_channel(core);
+        if let Err(error) = runtime.driver().reserve(device, core, channel, bytes) {
+            return findings.fail(format_args!("{bytes} bytes cannot be reserved for ND{device}:NC{core}: {error}"));
+        }
+    }
+}
+
 /// Everything between bring-up and close.
 fn on_runtime(server: &Server<'_>, tables: &mut Tables) {
     let findings = server.findings;

@@ -117,7 +117,8 @@ fn serve_deployment(run: &Run<'_>, env: &Env<'_>) -> Result<Exit, Exit> {
     };
     let findings = Findings::new(report);
     let tables = TABLES.take();
-    host::host(slice, Job { deployment, sources: &sources, findings: &findings, tables });
+    let job = Job { deployment, sources: &sources, reserve: run.reserve, findings: &findings, tables };
+    host::host(slice, job);
     let report = findings.into_report();
     report.resident_anonymous_bytes_at_exit = process::resident_anonymous_bytes().ok();
     let printed = print(|out| {

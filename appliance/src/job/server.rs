@@ -7,6 +7,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 use heapless::Vec;
 use nrt_core::hooks::Hooks;
 use nrt_core::model::ModelPlan;
+use nrt_core::reserved_hbm::ReservedHbm;
 use nrt_linux::LinuxHooks;
 
 use super::driver::Door;
@@ -18,12 +19,14 @@ use super::source::{Reading, Source};
 use super::statics::HOOKS;
 use crate::deployment::{Deployment, MAX_MODELS, Model};
 
+/// The driver of the job, with reservations in front of it if there are any.
+pub(super) type Reserved<'a> = ReservedHbm<&'a Door<'a>, &'static LinuxHooks>;
 /// The runtime of the job.
-pub(super) type Runtime<'a> = nrt_core::Runtime<&'a Door<'a>, &'static LinuxHooks>;
+pub(super) type Runtime<'a> = nrt_core::Runtime<&'a Reserved<'a>, &'static LinuxHooks>;
 /// A model in it.
-pub(super) type Loaded<'a> = nrt_core::Model<'a, &'a Door<'a>, &'static LinuxHooks>;
+pub(super) type Loaded<'a> = nrt_core::Model<'a, &'a Reserved<'a>, &'static LinuxHooks>;
 /// A tensor in it.
-pub(super) type Bound<'a> = nrt_core::Tensor<'a, &'a Door<'a>, &'static LinuxHooks>;
+pub(super) type Bound<'a> = nrt_core::Tensor<'a, &'a Reserved<'a>, &'static LinuxHooks>;
 
 /// How long anything is waited for that others are busy with, in nanoseconds: ten minutes, after which it is an error.
 pub(super) const PATIENCE_NS: u64 = 600_000_000_000;

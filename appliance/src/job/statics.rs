@@ -3,6 +3,7 @@
 use static_cell::ConstStaticCell;
 
 use nrt_core::DefaultStorage;
+use nrt_core::reserved_hbm::ReserveStorage;
 use nrt_linux::LinuxHooks;
 use nrt_linux::threads::ThreadStack;
 use nrt_sim::SimStorage;
@@ -24,6 +25,12 @@ const CHUNKS: usize = 131_072;
 
 /// The driver model's.
 pub(super) static SIM: SimStorage<CHUNKS, { MAX_DEVICES as usize }> = SimStorage::new();
+
+/// Records of ranges: two for each node of [`STORAGE`], and what the cores keep back.
+const RUNS: usize = 131_072;
+
+/// The reservations: one for each core.
+pub(super) static RESERVE: ReserveStorage<{ MAX_DEVICES as usize }, { MAX_DEVICES as usize * 8 }, RUNS> = ReserveStorage::new();
 
 /// Bytes of the stack of a serving thread. The largest things on it are the buffer of a request and, while it reloads a
 /// model, the plan of the load.

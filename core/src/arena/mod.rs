@@ -1,6 +1,7 @@
 //! Fixed pools of type-stable slots, and the storage they live in.
 
 mod pool;
+pub(crate) mod ranges;
 mod slots;
 mod storage;
 

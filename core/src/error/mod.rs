@@ -39,6 +39,10 @@ pub enum Pool {
     TensorStorages,
     /// Inputs plus outputs of one model on one core.
     FeatureMaps,
+    /// Reservations of device memory.
+    Reservations,
+    /// Carved ranges of the reservations, and the free runs between them.
+    Ranges,
     /// Lists and tables of placed variables, and the functions of staged microcode libraries.
     Tables,
     /// Entries of a device's event ring.
@@ -57,6 +61,8 @@ impl Pool {
             Self::Tensors => "tensors",
             Self::TensorStorages => "tensor storages",
             Self::FeatureMaps => "feature maps of a model",
+            Self::Reservations => "reservations",
+            Self::Ranges => "ranges of the reservations",
             Self::Tables => "tables of variables and library functions",
             Self::EventRing => "event-ring entries",
         }

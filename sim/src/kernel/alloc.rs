@@ -14,7 +14,7 @@ const HOST_PAGES: u64 = (4 << 20) >> PAGE_SHIFT;
 /// Cores a request may name, on every architecture.
 const CORE_LIMIT: u32 = 8;
 /// Category of the contiguous scratchpad.
-pub(super) const CATEGORY_CONTIGUOUS: u32 = 19;
+pub(crate) const CATEGORY_CONTIGUOUS: u32 = 19;
 
 /// Arguments of the largest allocation request, `MEM_ALLOC_V2MT64`. The older forms are the same with fields missing:
 /// alignment 0, category 0 (host) or 7 (device).
@@ -181,7 +181,7 @@ impl Kernel {
         } else {
             owner.device_bytes += bytes;
         }
-        state.count_alloc(request.category, request.host, bytes);
+        state.count_alloc(request.category, request.host, request.nc_id, bytes);
     }
 
     /// Frees a live chunk for the process in `slot`: its own totals go down, not the owner's.
@@ -210,7 +210,7 @@ impl Kernel {
         } else {
             books.device_bytes = books.device_bytes.saturating_sub(bytes);
         }
-        state.count_free(records.category(link), host, bytes);
+        state.count_free(records.category(link), host, tag.core.into(), bytes);
         self.tables.retire_handle(state, device, records.handle(link));
         self.give_back(state, link);
     }

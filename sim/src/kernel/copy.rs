@@ -40,6 +40,15 @@ pub struct AsyncCopy {
     pub wait: i32,
 }
 
+/// What became of a request to reset cores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResetRequest {
+    /// The cores are reset, and the process has to wait for it.
+    Done,
+    /// The process has not waited for the one before.
+    Pending,
+}
+
 impl Kernel {
     /// Checks an access to `size` bytes at `offset` of a chunk. Length 0 is fine up to the end of the chunk: user
     /// buffer copies of nothing are harmless.
@@ -274,5 +283,27 @@ impl Kernel {
             }
         }
         Ok(())
+    }
+
+    /// Resets cores for a process, one request at a time until it is waited for (`driver-abi` §18).
+    ///
+    /// # Errors
+    /// [`Errno::EINVAL`] for a device that does not exist, [`Errno::EBUSY`] when 16 processes have not waited for theirs.
+    pub fn request_reset(&self, pid: u32, device: u32, cores: u32) -> DriverResult<ResetRequest> {
+        {
+            let mut state = self.device(device)?;
+            if state.resets.contains(&pid) {
+                return Ok(ResetRequest::Pending);
+            }
+            *state.resets.iter_mut().find(|owner| **owner == 0).ok_or(Errno::EBUSY)? = pid;
+        }
+        self.reset_cores(device, cores).map(|()| ResetRequest::Done)
+    }
+
+    /// Waits for the reset of a process, which is done at once; tells whether there was one.
+    pub fn take_reset(&self, pid: u32, device: u32) -> bool {
+        let Ok(mut state) = self.device(device) else { return false };
+        let found = state.resets.iter_mut().find(|owner| **owner == pid);
+        found.map(|owner| *owner = 0).is_some()
     }
 }

@@ -10,13 +10,16 @@ mod copy;
 mod process;
 mod query;
 mod reserve;
+mod show;
 
+pub(crate) use alloc::CATEGORY_CONTIGUOUS;
 pub use alloc::MemAlloc;
-pub use copy::{ASYNC_COPY_LIMIT, AsyncCopy, Span};
+pub use copy::{ASYNC_COPY_LIMIT, AsyncCopy, ResetRequest, Span};
 pub use process::ProcessUsage;
 pub use query::{Chunk, ChunkEntry, TooSmall};
 pub(crate) use reserve::RESERVABLE;
 pub use reserve::{CoreMap, NoCores, Reserved};
+pub use show::{Mapping, Shown};
 
 use nrt_core::driver::{DriverResult, Errno};
 use spin::MutexGuard;
@@ -93,7 +96,7 @@ impl Kernel {
     }
 
     /// Locks one device.
-    fn device(&self, device: u32) -> DriverResult<MutexGuard<'static, Device>> {
+    pub(crate) fn device(&self, device: u32) -> DriverResult<MutexGuard<'static, Device>> {
         self.tables.devices.get(device as usize).map(|state| state.lock()).ok_or(Errno::EINVAL)
     }
 }

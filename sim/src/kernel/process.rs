@@ -64,6 +64,46 @@ impl Kernel {
         Ok(true)
     }
 
+    /// What the driver does at the close of any descriptor, also of a copy: a `misc` one, opened write-only, gives up
+    /// every core of the process; another one is a [`close`](Self::close). Tells whether the process was detached.
+    ///
+    /// # Errors
+    /// [`Errno::EINVAL`] for a device that does not exist.
+    pub fn flush(&self, pid: u32, device: u32, misc: bool) -> DriverResult<bool> {
+        if misc {
+            self.unreserve_all(pid);
+            return Ok(false);
+        }
+        let detached = self.close(pid, device)?;
+        if detached {
+            self.take_reset(pid, device);
+        }
+        Ok(detached)
+    }
+
+    /// What the kernel does when a process ends, however: every open is closed, and its cores are given up if it has a
+    /// `misc` descriptor.
+    pub fn end(&self, pid: u32, has_misc: bool) {
+        for device in 0..self.config.devices {
+            while self.close(pid, device) == Ok(false) && self.is_attached(pid, device) {}
+            self.take_reset(pid, device);
+        }
+        if has_misc {
+            self.unreserve_all(pid);
+        }
+    }
+
+    /// Calls `visit` for each chunk of an attached process, newest first.
+    pub fn each_owned(&self, pid: u32, device: u32, mut visit: impl FnMut(&super::Chunk)) {
+        let Ok(state) = self.device(device) else { return };
+        let Some(slot) = state.slot_of(pid) else { return };
+        let mut link = state.slots[slot].newest;
+        while link != NONE {
+            visit(&self.describe(&state, device, link));
+            link = self.tables.records.older(link);
+        }
+    }
+
     /// Whether the process is attached.
     #[must_use]
     pub fn is_attached(&self, pid: u32, device: u32) -> bool {

@@ -1,113 +1,121 @@
-//! One recorded file, request by request.
+//! Replays recorded answers of the real driver, a line at a time, through any door to it: the model in process, or the
+//! device files of a supervised program.
+#![allow(dead_code, reason = "each test program uses a part")]
 
-mod requests;
-
-use std::collections::BTreeMap;
+mod calls;
+pub(crate) mod in_process;
+mod layout;
+mod observed;
+pub(crate) mod random;
 
 use serde_json::Value;
 
-use nrt_core::arch::Arch;
-use nrt_sim::{Kernel, SimConfig, SimStorage};
+pub(crate) use calls::Process;
 
-/// What became of the lines of a file.
-#[derive(Default)]
-pub(crate) struct Outcome {
-    /// System calls (single or bulk) in the file, and observations that stand for one.
-    pub(crate) lines: usize,
-    /// Those compared with the model.
-    pub(crate) replayed: usize,
-    /// The others, by reason.
-    pub(crate) skipped: BTreeMap<&'static str, usize>,
+/// Result of a call: what it returned, and errno when that is −1.
+pub(crate) type Raw = (i64, i64);
+
+/// A line answers as the recording says, or it is not for this door.
+pub(crate) type Compared = Result<(), &'static str>;
+
+/// Registers and semaphores of engines, and what the engine does inside.
+pub(crate) const ENGINE: &str = "inside of the copy engine";
+/// Lines recorded as root, replayed as somebody else.
+pub(crate) const CAPABILITY: &str = "needs the raw-I/O capability";
+
+/// Reasons that a line is not compared.
+pub(crate) const REASONS: [&str; 2] = [ENGINE, CAPABILITY];
+
+/// One process that uses a device.
+pub(crate) trait Door {
+    /// Process id as the driver knows it.
+    fn pid(&self) -> u32;
+    /// Opens the device.
+    fn open(&mut self, flags: i32) -> Raw;
+    /// Closes a descriptor.
+    fn close(&mut self, fd: i32) -> Raw;
+    /// Copies a descriptor.
+    fn dup(&mut self, fd: i32) -> Raw;
+    /// Makes a request; `Err` with the signal that ends the process.
+    fn ioctl(&mut self, fd: i32, number: u32, address: u64) -> Result<Raw, i32>;
+    /// Maps device memory and returns the address.
+    fn mmap(&mut self, fd: i32, length: u64, writes: bool, private: bool, offset: u64) -> Raw;
+    /// Unmaps.
+    fn munmap(&mut self, address: u64, length: u64) -> Raw;
+    /// `mprotect` with all permissions.
+    fn allow_writes(&mut self, address: u64, length: u64) -> Raw;
+    /// `mremap` to a greater length.
+    fn grow(&mut self, address: u64, from: u64, to: u64) -> Raw;
+    /// Reads a byte; `Err` with the signal of the fault.
+    fn peek(&self, address: u64) -> Result<u8, i32>;
+    /// Writes a byte; `Err` with the signal of the fault.
+    fn poke(&mut self, address: u64, value: u8) -> Result<(), i32>;
+    /// Text of a file in sysfs; `Err` with an errno.
+    fn attribute(&self, path: &str) -> Result<String, i32>;
+    /// Everything below the directory of the devices: `./neuron0/dev`.
+    fn listing(&self) -> Vec<String>;
+    /// Goes on as somebody without capabilities.
+    fn drop_privileges(&mut self);
+    /// Whether raw device memory may be mapped.
+    fn is_privileged(&self) -> bool;
 }
 
-/// The model and what the recording client knew.
-pub(crate) struct Replay {
-    kernel: Kernel,
-    /// Handles of bulk allocations, by list number.
-    lists: BTreeMap<u64, Vec<u64>>,
-    /// Descriptors opened write-only.
-    misc: Vec<(String, String)>,
-    /// Handle of the mapping of each process.
-    mapped: BTreeMap<String, u64>,
-    /// Processes that attached only to fill the slots.
-    fillers: u32,
-}
-
-/// Why a line is not compared.
-pub(crate) type Skip = &'static str;
-
-/// The model answers as the recording says, or the line is not for it.
-pub(crate) type Compared = Result<(), Skip>;
-
-/// Replays a file on a fresh model; panics at the first different answer.
-pub(crate) fn replay<const N: usize, const D: usize>(storage: &'static SimStorage<N, D>, text: &str) -> Outcome {
-    let kernel = Kernel::new(storage, SimConfig::new(Arch::Sunda)).expect("a model");
-    let mut replay = Replay { kernel, lists: BTreeMap::new(), misc: Vec::new(), mapped: BTreeMap::new(), fillers: 0 };
-    let mut outcome = Outcome::default();
-    for line in text.lines() {
-        let line: Value = serde_json::from_str(line).expect("JSON");
-        let compared = if line.get("op").is_some() {
-            replay.call(&line)
-        } else if line.get("bulk").is_some() {
-            replay.bulk(&line)
-        } else if line.get("obs").is_some_and(|obs| obs == "open by another process: errno") {
-            replay.filler(&line)
-        } else {
-            replay.remark(&line);
-            continue;
-        };
-        outcome.lines += 1;
-        match compared {
-            Ok(()) => outcome.replayed += 1,
-            Err(kind) => *outcome.skipped.entry(kind).or_default() += 1,
-        }
-    }
-    outcome
-}
-
-/// A number of the line, 0 when missing.
-pub(crate) fn number(value: &Value, key: &str) -> u64 {
-    value.get(key).map_or(0, |number| number.as_u64().expect("a number that is not negative"))
-}
-
-/// A number of the line that may be negative, 0 when missing.
-pub(crate) fn signed(value: &Value, key: &str) -> i64 {
-    value.get(key).map_or(0, |number| number.as_i64().expect("a number"))
-}
-
-/// A text of the line, empty when missing.
+/// A text of a line, empty when missing.
 pub(crate) fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value.get(key).and_then(Value::as_str).unwrap_or("")
 }
 
-/// Process id of a recorded process.
-pub(crate) fn pid(who: &str) -> u32 {
-    1000 + u32::from(who.as_bytes()[0])
+/// A number of a line, 0 when missing.
+pub(crate) fn number(value: &Value, key: &str) -> u64 {
+    let number =
+        |number: &Value| number.as_u64().or(number.as_i64().map(|value| value as u64)).or(number.as_bool().map(u64::from));
+    value.get(key).and_then(number).unwrap_or(0)
 }
 
-impl Replay {
-    /// Lines between the requests. A death is only told in a note.
-    fn remark(&mut self, line: &Value) {
-        if text(line, "note") == "child killed by signal 9" {
-            while self.kernel.is_attached(pid("K"), 0) {
-                self.kernel.close(pid("K"), 0).expect("death");
-            }
-        }
+/// A recorded file.
+pub(crate) struct Recording {
+    pub(crate) scenario: String,
+    pub(crate) lines: Vec<Value>,
+}
+
+impl Recording {
+    /// Parses a file.
+    pub(crate) fn new(text: &str) -> Self {
+        let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        Self { scenario: self::text(&lines[0], "scenario").to_owned(), lines }
     }
 
-    /// Another process attaches only to take a slot.
-    fn filler(&mut self, line: &Value) -> Compared {
-        self.fillers += 1;
-        let errno = self.kernel.open(self.fillers, 0).map_or_else(|errno| errno.0, |()| 0);
-        assert_eq!(i64::from(errno), signed(line, "value"), "{line}");
-        Ok(())
+    /// The request after which a process of a hazard recording is dead, and the signal that ended it. The recording only
+    /// tells that in notes.
+    pub(crate) fn end_of_process(&self, line: &Value) -> Option<(&'static str, LastRequest)> {
+        let note = text(line, "note");
+        let killed = note.starts_with("child killed by signal");
+        let console = note.starts_with("guest console");
+        let (fd, number, fields, signal): (_, _, &'static [(usize, u64)], _) = match &*self.scenario {
+            "hz0" if killed => ("f", 0x8038_4E66, &[(0, 4096), (32, 9)], 11),
+            "hz1" if killed => ("m", 0x8008_4E6A, &[(0, 64)], 11),
+            "hz2" if console => ("f", 0xC028_4E18, &[(0, 1), (16, 16)], 9),
+            "hz3" if console => ("f", 0x8008_4E16, &[(0, 1)], 9),
+            "hz4" if killed => ("f", 0xC028_4E7C, &[(0, 1), (16, 0)], 9),
+            _ => return None,
+        };
+        Some(("C", LastRequest { fd, number, fields, signal }))
     }
 
-    /// The processes that only took slots end.
-    fn fillers_end(&mut self) {
-        for filler in 1..=self.fillers {
-            self.kernel.close(filler, 0).expect("end of a filler");
+    /// The process that makes an observation: the one of the call before, or a child that was just forked.
+    pub(crate) fn observer(&self, index: usize) -> &str {
+        if text(&self.lines[index], "obs") == "read parent mapping in child" {
+            return "C";
         }
-        self.fillers = 0;
+        self.lines[..index].iter().rev().map(|line| text(line, "who")).find(|who| !who.is_empty()).unwrap_or("A")
     }
+}
+
+/// The last request of a process: words of the argument by offset.
+#[derive(Clone, Copy)]
+pub(crate) struct LastRequest {
+    pub(crate) fd: &'static str,
+    pub(crate) number: u32,
+    pub(crate) fields: &'static [(usize, u64)],
+    pub(crate) signal: i32,
 }

@@ -1,8 +1,10 @@
 //! Too little device memory: an error that says what was asked for, and nothing left behind.
 
+use std::ffi::OsStr;
+
 use serde_json::{Value, json};
 
-use super::program::{Outcome, assert_nothing_left, model, run_deployment};
+use super::program::{Outcome, assert_nothing_left, model, run, run_deployment, shipped};
 
 /// Device memory without content, so that the size costs nothing.
 fn region(bytes: u64) -> Value {
@@ -37,6 +39,27 @@ fn the_second_model_has_no_room() {
     let handles = report["models"].as_array().unwrap().iter().map(|model| model["handle"].as_u64().unwrap()).collect::<Vec<_>>();
     assert!(handles[0] != 0 && handles[1..] == [0, 0], "{handles:?}");
     assert_eq!(report["models"][0]["bytes_by_usage"]["generic"], 20_u64 << 30);
+}
+
+/// With reservations everything is served as without, and a reservation that is full is a full HBM.
+#[test]
+fn memory_out_of_reservations() {
+    let reserved = |name: &str, size| run([shipped(name).as_os_str(), "--reserve".as_ref(), OsStr::new(size), "--json".as_ref()]);
+    let used = |report: &Value| {
+        let models = report["models"].as_array().unwrap().iter();
+        models.map(|model| (model["name"].clone(), model["bytes_by_usage"].clone())).collect::<Vec<_>>()
+    };
+    for name in ["default.json", "three-on-one-core.json", "sharing.json"] {
+        let plain = run([shipped(name).as_os_str(), "--json".as_ref()]).held();
+        assert_eq!(used(&reserved(name, "2GiB").held()), used(&plain), "{name}");
+    }
+    let message = "model \"generate\" cannot be loaded: NRT_RESOURCE: no room for 536870912 bytes (alignment: 4194304, usage: \
+                   scratchpad) in device memory on ND0:NC0, HBM 0";
+    assert_out_of_memory(&reserved("default.json", "256MiB"), message);
+    // Two cores share an HBM of 24 GiB.
+    let message = "13958643712 bytes cannot be reserved for ND0:NC1: NRT_RESOURCE: no room for 13958643712 bytes (alignment: none, \
+                   usage: generic) in device memory on ND0:NC1, HBM 0";
+    assert_out_of_memory(&reserved("default.json", "13GiB"), message);
 }
 
 #[test]

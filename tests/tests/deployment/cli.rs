@@ -20,7 +20,8 @@ fn refused(arguments: &[&str], message: &str) {
     assert_eq!(parse(arguments).err().as_deref(), Some(message));
 }
 
-const DEFAULT: Run<'static> = Run { deployment: None, target: Target::Simulated(None), json: false, log: Level::Warn };
+const DEFAULT: Run<'static> =
+    Run { deployment: None, target: Target::Simulated(None), reserve: None, json: false, log: Level::Warn };
 
 #[test]
 fn what_is_accepted() {
@@ -45,8 +46,17 @@ fn what_is_accepted() {
     }
     assert_eq!(
         run(&["--log=trace", "--simulate=sunda", "dir/x.json", "--json"]),
-        Run { deployment: Some(b"dir/x.json"), target: Target::Simulated(Some(Arch::Sunda)), json: true, log: Level::Trace }
+        Run {
+            deployment: Some(b"dir/x.json"),
+            target: Target::Simulated(Some(Arch::Sunda)),
+            json: true,
+            log: Level::Trace,
+            ..DEFAULT
+        }
     );
+    for (text, bytes) in [("1", 1), ("4096", 4096), ("64KiB", 64 << 10), ("512MiB", 512 << 20), ("24GiB", 24 << 30)] {
+        assert_eq!(run(&["--reserve", text]), Run { reserve: Some(bytes), ..DEFAULT });
+    }
 }
 
 #[test]
@@ -69,7 +79,9 @@ fn help_and_version() {
     for option in ["--version", "-V"] {
         assert_eq!(parse(&[option]), Ok(Command::Version));
     }
-    for part in ["--device", "--simulate", "--info", "--json", "--log", "--help", "--version", "Examples:", "/dev/neuron0"] {
+    for part in
+        ["--device", "--simulate", "--info", "--reserve", "--json", "--log", "--help", "--version", "Examples:", "/dev/neuron0"]
+    {
         assert!(HELP.contains(part), "{part}");
     }
     let exits = [Exit::Success, Exit::CheckFailed, Exit::Usage, Exit::NoDevice, Exit::NoStart];
@@ -83,7 +95,7 @@ fn help_and_version() {
 
 #[test]
 fn what_is_refused() {
-    let options = "--device, --simulate, --info, --json, --log, --help or --version";
+    let options = "--device, --simulate, --info, --reserve, --json, --log, --help or --version";
     refused(&["--jsno"], &format!("--jsno: unknown option, expected {options}"));
     refused(&["-x"], &format!("-x: unknown option, expected {options}"));
     refused(&["-jh"], &format!("-j: unknown option, expected {options}"));
@@ -112,6 +124,12 @@ fn what_is_refused() {
     ] {
         refused(&["--device", path], &format!("--device \"{path}\": bad value, expected {device}"));
     }
+    let size = "a number of bytes above 0, or a number with KiB, MiB or GiB behind it";
+    refused(&["--reserve"], &format!("--reserve: no value given, expected {size}"));
+    for text in ["", "0", "0GiB", "-1", "+1", "1.5GiB", "1GB", "GiB", "1 GiB", "18446744073709551616", "17179869184GiB"] {
+        refused(&["--reserve", text], &format!("--reserve \"{text}\": bad value, expected {size}"));
+    }
+    refused(&["--reserve=1", "--reserve=1"], "--reserve: given a second time, expected each option once");
     refused(&["a.json", "b.json"], "\"b.json\": given a second time, expected one deployment");
     refused(&[""], "\"\": empty path, expected the path of a deployment");
     refused(&["--log=info", "--log=info"], "--log: given a second time, expected each option once");

@@ -16,19 +16,23 @@ pub(crate) fn clean(rig: &Rig, reference: Option<&Reference>) -> Reference {
 }
 
 fn every_request_once(arch: Arch, size: u32) {
-    let rig = Rig::new(arch, size);
-    let reference = clean(&rig, None);
+    fail_every_request_of(&Rig::new(arch, size));
+}
+
+fn fail_every_request_of(rig: &Rig) {
+    let (arch, size) = (rig.arch, rig.size);
+    let reference = clean(rig, None);
     let mut points = 0;
     for n in 1..=reference.requests {
         for errno in ERRNOS {
-            run(Session::new(&rig, Some(&reference), Fault::Once(n, errno))).unwrap();
+            run(Session::new(rig, Some(&reference), Fault::Once(n, errno))).unwrap();
             assert_eq!(rig.driver.injected(), 1, "request {n}");
             rig.settle();
             rig.check_hazards(rig.failed(Call::Unmap));
             points += 1;
         }
         if n % 8 == 0 {
-            clean(&rig, Some(&reference));
+            clean(rig, Some(&reference));
         }
     }
     println!("{arch}, logical core size {size}: {points} faults over {} requests", reference.requests);
@@ -57,6 +61,14 @@ fn mariana_single() {
 #[test]
 fn mariana_pairs() {
     every_request_once(Arch::Mariana, 2);
+}
+
+/// The driver behind the reservations fails; the memory in them needs no request.
+#[test]
+fn reservations() {
+    for (arch, size) in [(Arch::Cayman, 2), (Arch::Sunda, 1)] {
+        fail_every_request_of(&Rig::with_reservations(arch, size));
+    }
 }
 
 /// No device is no failure of the driver.

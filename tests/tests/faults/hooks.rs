@@ -15,6 +15,7 @@ pub(crate) struct FaultyHooks {
     fail_map_at: AtomicU64,
     live_bytes: AtomicU64,
     errors: AtomicU64,
+    reservations: AtomicU64,
 }
 
 const NEVER: u64 = u64::MAX;
@@ -27,6 +28,7 @@ impl FaultyHooks {
             fail_map_at: AtomicU64::new(NEVER),
             live_bytes: AtomicU64::new(0),
             errors: AtomicU64::new(0),
+            reservations: AtomicU64::new(0),
         }
     }
 
@@ -52,9 +54,14 @@ impl FaultyHooks {
         self.live_bytes.load(SeqCst)
     }
 
-    /// Error records ever logged.
+    /// Error records ever logged, those of reservations left out.
     pub(crate) fn errors(&self) -> u64 {
         self.errors.load(SeqCst)
+    }
+
+    /// Error records ever logged of reservations that the driver did not take back.
+    pub(crate) fn reservations_refused(&self) -> u64 {
+        self.reservations.load(SeqCst)
     }
 }
 
@@ -91,9 +98,10 @@ unsafe impl Hooks for FaultyHooks {
         unsafe { self.inner.host_unmap(memory, bytes) };
     }
 
-    fn log(&self, level: Level, _: fmt::Arguments<'_>) {
+    fn log(&self, level: Level, text: fmt::Arguments<'_>) {
         if level == Level::Error {
-            self.errors.fetch_add(1, SeqCst);
+            let of_reservation = text.to_string().starts_with("the driver refused to take back a reservation");
+            if of_reservation { &self.reservations } else { &self.errors }.fetch_add(1, SeqCst);
         }
     }
 }

@@ -1,13 +1,16 @@
 //! One driver, one set of hooks, one storage, used again and again.
 
 use nrt_core::driver::{Call, Driver, Errno, FaultInjector};
+use nrt_core::reserved_hbm::{ReserveStatistics, ReserveStorage, ReservedHbm};
 use nrt_core::{Arch, Config, Error, Runtime, Storage};
 use nrt_sim::{Hazards, Live, Sim, SimConfig};
 use nrt_tests::TestDriver;
 
 use crate::hooks::FaultyHooks;
 
-pub(crate) type FaultyRuntime = Runtime<TestDriver, &'static FaultyHooks>;
+/// In front of every driver under test, with and without something reserved.
+pub(crate) type Reserved = &'static ReservedHbm<TestDriver, &'static FaultyHooks>;
+pub(crate) type FaultyRuntime = Runtime<Reserved, &'static FaultyHooks>;
 
 /// Small enough for a model of two pages.
 pub(crate) const PAGE: u64 = 1 << 20;
@@ -32,6 +35,9 @@ pub(crate) struct Rig {
     /// Logical core size.
     pub(crate) size: u32,
     pub(crate) driver: TestDriver,
+    reserved: Reserved,
+    /// Bytes reserved for each core on its channel; 0 = none.
+    pub(crate) reserve: u64,
     pub(crate) hooks: &'static FaultyHooks,
     storage: Tight,
     hazards: std::cell::Cell<Hazards>,
@@ -41,8 +47,11 @@ impl Rig {
     pub(crate) fn new(arch: Arch, size: u32) -> Self {
         let driver = nrt_tests::driver(SimConfig { cores_per_device: 2, host_bytes: 16 << 20, ..SimConfig::new(arch) });
         let storage = if size == 1 { Tight::One(nrt_tests::storage()) } else { Tight::Two(nrt_tests::storage()) };
-        let hooks = Box::leak(Box::new(FaultyHooks::new()));
-        Self { arch, size, driver, hooks, storage, hazards: std::cell::Cell::default() }
+        let hooks: &'static FaultyHooks = Box::leak(Box::new(FaultyHooks::new()));
+        // SAFETY: zeroed memory is an unclaimed storage.
+        let ranges: &'static ReserveStorage<1, 2, 192> = unsafe { nrt_tests::leak_zeroed() };
+        let reserved = Box::leak(Box::new(ReservedHbm::new(driver, hooks, ranges).unwrap()));
+        Self { arch, size, driver, reserved, reserve: 0, hooks, storage, hazards: std::cell::Cell::default() }
     }
 
     pub(crate) fn sim(&self) -> &'static Sim {
@@ -51,9 +60,30 @@ impl Rig {
 
     pub(crate) fn init(&self) -> Result<FaultyRuntime, Error> {
         let config = Config { logical_core_size: Some(self.size), scratchpad_page_size: PAGE, ..Config::new(self.hooks) };
-        match self.storage {
-            Tight::One(storage) => Runtime::init(storage, self.driver, config),
-            Tight::Two(storage) => Runtime::init(storage, self.driver, config),
+        let runtime = match self.storage {
+            Tight::One(storage) => Runtime::init(storage, self.reserved, config),
+            Tight::Two(storage) => Runtime::init(storage, self.reserved, config),
+        }?;
+        if self.reserve != 0 {
+            for core in 0..2 {
+                self.reserved.reserve(0, core, self.arch.default_channel(core), self.reserve)?;
+            }
+        }
+        Ok(runtime)
+    }
+
+    /// With everything carved out of reservations that just hold it.
+    pub(crate) fn with_reservations(arch: Arch, size: u32) -> Self {
+        Self { reserve: 32 << 20, ..Self::new(arch, size) }
+    }
+
+    /// Nothing is carved or reserved.
+    fn check_reservations(&self) {
+        for core in 0..2 {
+            let left = self.reserved.statistics(0, core, self.arch.default_channel(core)).unwrap();
+            let peak = left.peak_carved_bytes;
+            assert_eq!(left, ReserveStatistics { peak_carved_bytes: peak, ..ReserveStatistics::default() });
+            assert!(peak == 0 || self.reserve != 0, "memory was carved although none was reserved");
         }
     }
 
@@ -66,6 +96,7 @@ impl Rig {
         assert!(self.sim().close(0).is_err(), "the device is closed");
         assert_eq!(self.live(), Live::default());
         assert_eq!(self.hooks.live_bytes(), 0, "host memory");
+        self.check_reservations();
     }
 
     /// What would have harmed a real device since the last look: only a refused unmap leads to a mapped range being freed.

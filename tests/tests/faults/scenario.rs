@@ -2,11 +2,10 @@
 
 use nrt_core::model::CopyExecutor;
 use nrt_core::{Allocation, Arch, Dmem, Location, Model, Placement, Tensor, Usage};
-use nrt_tests::TestDriver;
 
 use crate::hooks::FaultyHooks;
 use crate::plans::{self, CHUNK, HOST_TENSOR, PINNED, Pattern, WEIGHT, X, Y, Z};
-use crate::rig::FaultyRuntime;
+use crate::rig::{FaultyRuntime, Reserved};
 use crate::session::{Reference, Session, Stop};
 
 const SEED_LARGE: u8 = 0x11;
@@ -79,9 +78,9 @@ fn serve(session: &mut Session<'_>, runtime: &FaultyRuntime, large: &Pattern) ->
     Ok(())
 }
 
-type TestDmem<'r> = Dmem<'r, TestDriver, &'static FaultyHooks>;
-type TestTensor<'r> = Tensor<'r, TestDriver, &'static FaultyHooks>;
-type TestModel<'r> = Model<'r, TestDriver, &'static FaultyHooks>;
+type TestDmem<'r> = Dmem<'r, Reserved, &'static FaultyHooks>;
+type TestTensor<'r> = Tensor<'r, Reserved, &'static FaultyHooks>;
+type TestModel<'r> = Model<'r, Reserved, &'static FaultyHooks>;
 
 fn memory(
     session: &mut Session<'_>,

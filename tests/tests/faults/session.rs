@@ -104,7 +104,7 @@ impl<'a> Session<'a> {
         self.refused += requests.saturating_sub(1) as u32;
         let (after, held) = Snapshot::take(runtime, self.rig);
         assert_eq!(after, snapshot, "{step} failed and left something");
-        held.check(&holdings, self.refused, step);
+        held.check(&holdings, self.refused, self.rig, step);
         if self.sticky() {
             return Err(Stop);
         }
@@ -132,7 +132,7 @@ impl<'a> Session<'a> {
             let (name, expected, held) = &reference.steps[self.steps.len()];
             assert_eq!(*name, step, "the runs go the same way");
             assert_eq!(snapshot, *expected, "{step}");
-            holdings.check(held, self.refused, step);
+            holdings.check(held, self.refused, self.rig, step);
         }
         // Holdings without what is in quarantine, so that later comparisons start from the same.
         let expected = self.reference.map_or(holdings, |reference| reference.steps[self.steps.len()].2.clone());
@@ -144,8 +144,12 @@ impl<'a> Session<'a> {
     pub(crate) fn close(self, runtime: &FaultyRuntime, complete: bool) -> Reference {
         let (rig, injected) = (self.rig, self.rig.driver.injected());
         let logged = rig.hooks.errors();
+        let reservations = rig.hooks.reservations_refused();
         let report = runtime.close(Some(0)).unwrap();
         let late = rig.driver.injected() - injected;
+        // A reservation that is refused at close is logged, and gone with the device.
+        let reservations = rig.hooks.reservations_refused() - reservations;
+        assert!(reservations == 0 || rig.reserve != 0);
         assert_eq!(
             CloseReport { models: 0, tensors: 0, allocations: 0, quarantined: 0, quarantined_bytes: 0, ..report },
             CloseReport { refused_requests: report.refused_requests, ..CloseReport::default() },
@@ -153,7 +157,7 @@ impl<'a> Session<'a> {
         );
         assert_eq!(report.quarantined == 0, report.quarantined_bytes == 0);
         if self.sticky() {
-            self.check_sticky_report(&report, late, rig.hooks.errors() - logged);
+            self.check_sticky_report(&report, late - reservations, rig.hooks.errors() - logged);
         } else if let Some(reference) = self.reference {
             assert!(complete);
             assert_eq!(report, reference.report, "what was refused once is taken back at close");

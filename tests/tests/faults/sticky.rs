@@ -1,5 +1,6 @@
 //! Every request of the driver from the n-th on fails.
 
+use nrt_core::Arch;
 use nrt_core::driver::{Driver, Errno};
 
 use crate::driver_calls::clean;
@@ -10,8 +11,9 @@ use crate::session::{Fault, Session};
 #[test]
 fn every_request_from_the_nth_on() {
     let mut points = 0;
-    for (arch, size) in MACHINES {
-        let rig = Rig::new(arch, size);
+    let plain = MACHINES.map(|(arch, size)| Rig::new(arch, size));
+    let reserved = Rig::with_reservations(Arch::Cayman, 2);
+    for rig in plain.into_iter().chain([reserved]) {
         let reference = clean(&rig, None);
         for n in 1..=reference.requests {
             for errno in [Errno::ENOMEM, Errno::EIO] {

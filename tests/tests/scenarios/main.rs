@@ -17,6 +17,7 @@ mod model_run;
 mod plans;
 mod pools;
 mod raw;
+mod reserved;
 mod ring;
 mod scratchpad;
 mod scratchpad_cores;

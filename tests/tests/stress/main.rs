@@ -10,4 +10,5 @@ mod drain;
 mod handles;
 mod map;
 mod reload;
+mod reserved;
 mod rig;

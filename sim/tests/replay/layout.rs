@@ -96,5 +96,8 @@ pub(crate) const LAYOUTS: &[Layout] = &[
     layout("NC_MODEL_STARTED_COUNT", 16, &[], &[]),
     layout("DEVICE_BDF", 8, &[], &[]),
     layout("DMA_ENG_INIT", 8, &[], &[]),
+    layout("MEM_BUF_ZEROCOPY64 (40-byte)", 40, &[("size", 16, 8)], &[]),
+    layout("POD_INFO", 260, &[], &[]),
+    layout("POD_INFO bad sz", 260, &[], &[]),
     layout("unknown", 64, &[], &[]),
 ];

@@ -1,30 +1,32 @@
 //! Every request of the driver, by number (`driver-abi` §3, §4, and the table of the same name).
 
-use nrt_sim::DriverVersion;
-
 use super::{Call, Outcome, alloc, copy, cores, info, query, zerocopy};
+use crate::config::DriverVersion;
 
 /// A field: name, offset, bytes.
-pub(crate) type Field = (&'static str, usize, usize);
+pub type Field = (&'static str, usize, usize);
 
 /// What is known about a request.
-pub(crate) struct Request {
+pub struct Request {
     /// The whole number; the driver matches all of it.
-    pub(crate) number: u32,
-    pub(crate) name: &'static str,
+    pub number: u32,
+    /// Its name without `NEURON_IOCTL_`.
+    pub name: &'static str,
     /// Bytes of the argument that are read, which need not be the encoded size.
-    pub(crate) bytes: usize,
+    pub bytes: usize,
     /// Drivers that have it.
     versions: u8,
     /// Whether it works on a descriptor opened write-only.
-    pub(crate) misc: bool,
+    pub misc: bool,
     /// Whether the process must be attached.
-    pub(crate) attached: bool,
+    pub attached: bool,
     /// Whether a bad argument pointer is `EACCES` instead of the number of missing bytes.
-    pub(crate) fault_is_access: bool,
-    pub(crate) answer: fn(&mut Call<'_>) -> Outcome,
-    /// Fields for the trace.
-    pub(crate) fields: &'static [Field],
+    pub fault_is_access: bool,
+    pub(super) answer: fn(&mut Call<'_>) -> Outcome,
+    /// Why the model has no answer, `None` when it has one.
+    pub refusal: Option<&'static str>,
+    /// Fields by name, for traces.
+    pub fields: &'static [Field],
 }
 
 const ALL: u8 = 0b111;
@@ -54,16 +56,33 @@ const fn modelled(
         attached: flags & ATTACHED != 0,
         fault_is_access: flags & FAULT_IS_ACCESS != 0,
         answer,
+        refusal: None,
         fields,
     }
 }
 
-const fn unmodelled(number: u32, name: &'static str, bytes: usize, versions: u8, flags: u8) -> Request {
-    modelled(number, name, bytes, versions, flags, info::not_modelled, &[])
+const fn refused(number: u32, name: &'static str, bytes: usize, versions: u8, flags: u8, why: &'static str) -> Request {
+    Request { refusal: Some(why), ..modelled(number, name, bytes, versions, flags, info::nothing, &[]) }
 }
 
+const ENGINES: &str = "engines and their queues are not modelled: the memory path has its own copy engine";
+const RESET: &str = "resets of a whole device are not modelled: they end every process on it";
+const REGISTERS: &str = "registers and what is programmed through them are not modelled";
+const SYNCHRONISATION: &str = "semaphores and events of running models are not modelled";
+const NOTIFICATIONS: &str = "notification queues are written by engines, which are not modelled";
+const STORE: &str = "data stores for monitoring tools are not modelled";
+const LOCKS: &str = "the cooperative lock of a core is not modelled, only the reservation of cores";
+const START: &str = "start of cores and models is not modelled";
+const SCRUB: &str = "overwriting a whole HBM, whoever uses it, is not modelled";
+const PODS: &str = "pods of devices are not modelled";
+const DMABUF: &str = "export of device memory to other drivers is not modelled";
+const KERNEL_LOG: &str = "there is no kernel log to write to";
+const EXTRA_QUEUES: &str = "extra copy queues are not modelled: use the default queue, -1";
+const POWER: &str = "power, metrics and throttling are not modelled";
+
 /// The request that a driver of this version finds for a number.
-pub(crate) fn find(version: DriverVersion, number: u32) -> Option<&'static Request> {
+#[must_use]
+pub fn find(version: DriverVersion, number: u32) -> Option<&'static Request> {
     let bit = match version {
         DriverVersion::V2_24_7 => 0b001,
         DriverVersion::V2_25_4 => 0b010,
@@ -79,12 +98,13 @@ pub(crate) fn find(version: DriverVersion, number: u32) -> Option<&'static Reque
 }
 
 /// The requests with a name, several when versions differ.
-pub(crate) fn named(name: &str) -> impl Iterator<Item = &'static Request> {
+pub fn named(name: &str) -> impl Iterator<Item = &'static Request> {
     REQUESTS.iter().filter(move |request| request.name == name)
 }
 
+/// All of them, with their numbers in every version.
 #[rustfmt::skip]
-const REQUESTS: &[Request] = &[
+pub const REQUESTS: &[Request] = &[
     // The memory path.
     modelled(0x8008_4E03, "DEVICE_INFO", 80, ALL, 0, info::device, &[("architecture", 0, 4), ("revision", 4, 4), ("connected_device_count", 8, 4)]),
     modelled(0x8008_4E04, "DEVICE_INIT", 0, ALL, 0, info::nothing, &[]),
@@ -132,61 +152,61 @@ const REQUESTS: &[Request] = &[
     modelled(0xC030_4E7C, "MEM_BUF_ZEROCOPY64", 48, SINCE_2_25, 0, zerocopy::single, &[("mem_handle", 0, 8), ("buffer", 8, 8), ("size", 16, 8), ("offset", 24, 8), ("is_copy_to_device", 32, 4), ("bar4_wr_threshold", 36, 4), ("h2t_qid", 40, 4)]),
     modelled(0xC020_4E81, "MEM_BUF_ZEROCOPY64_BATCHES", 32, SINCE_2_25, 0, zerocopy::batches, &[("sequence_num", 0, 8), ("batches_ptr", 8, 8), ("num_batches", 16, 4), ("is_copy_to_device", 20, 2), ("h2t_qid", 24, 4), ("flags", 28, 2)]),
     // Engines, rings, queues, locks, registers, pods.
-    unmodelled(0x0000_4E01, "DEVICE_RESET", 0, ALL, 0),
-    unmodelled(0x8001_4E02, "DEVICE_READY", 1, ALL, 0),
-    unmodelled(0x8001_4E6A, "DEVICE_RESET_STATUS", 1, ALL, 0),
-    unmodelled(0x8004_4E06, "DEVICE_APP_PID", 4, ALL, 0),
-    unmodelled(0x8008_4E0B, "BAR_READ", 32, ALL, 0),
-    unmodelled(0x4008_4E0C, "BAR_WRITE", 32, ALL, ATTACHED),
-    unmodelled(0x4008_4E0D, "POST_METRIC", 16, ALL, ATTACHED),
-    unmodelled(0xC008_4E1B, "PROGRAM_ENGINE", 24, ALL, 0),
-    unmodelled(0x8008_4E1E, "DMA_ENG_INIT", 4, ALL, ATTACHED),
-    unmodelled(0x8008_4E1F, "DMA_ENG_SET_STATE", 8, ALL, ATTACHED),
-    unmodelled(0xC008_4E20, "DMA_ENG_GET_STATE", 16, ALL, 0),
-    unmodelled(0x8008_4E21, "DMA_QUEUE_INIT", 48, ALL, ATTACHED | FAULT_IS_ACCESS),
-    unmodelled(0xB008_4E85, "DMA_QUEUE_INIT_BATCH", 0, ALL, 0),
-    unmodelled(0x8008_4E22, "DMA_QUEUE_RELEASE", 8, ALL, ATTACHED),
-    unmodelled(0x8008_4E23, "DMA_QUEUE_COPY_START", 16, ALL, 0),
-    unmodelled(0x8008_4E24, "DMA_ACK_COMPLETED", 12, ALL, ATTACHED),
-    unmodelled(0xC008_4E25, "DMA_QUEUE_GET_STATE", 24, ALL, 0),
-    unmodelled(0x8008_4E26, "DMA_COPY_DESCRIPTORS", 32, ALL, ATTACHED),
-    unmodelled(0x8028_4E26, "DMA_COPY_DESCRIPTORS64", 40, ALL, 0),
-    unmodelled(0xC008_4E27, "DMA_DESCRIPTOR_COPYOUT", 32, ALL, 0),
-    unmodelled(0x8008_4E29, "SEMAPHORE_INCREMENT", 12, ALL, 0),
-    unmodelled(0x8008_4E2A, "SEMAPHORE_DECREMENT", 12, ALL, 0),
-    unmodelled(0xC008_4E2B, "SEMAPHORE_READ", 12, ALL, 0),
-    unmodelled(0x8008_4E2C, "SEMAPHORE_WRITE", 12, ALL, 0),
-    unmodelled(0x8008_4E2D, "EVENT_SET", 12, ALL, 0),
-    unmodelled(0xC008_4E2E, "EVENT_GET", 12, ALL, 0),
-    unmodelled(0x8008_4E33, "NOTIFICATIONS_INIT_V1", 24, ALL, ATTACHED),
-    unmodelled(0x8008_4E34, "NOTIFICATIONS_DESTROY_V1", 8, ALL, 0),
-    unmodelled(0x8008_4E35, "NOTIFICATIONS_INIT_V2", 48, ALL, ATTACHED),
-    unmodelled(0x8008_4E36, "NOTIFICATIONS_INIT_WITH_REALLOC_V2", 56, ALL, ATTACHED),
-    unmodelled(0x8008_4E3D, "READ_HW_COUNTERS", 24, ALL, 0),
-    unmodelled(0x8008_4E47, "ACQUIRE_NEURON_DS", 24, ALL, 0),
-    unmodelled(0x8008_4E48, "RELEASE_NEURON_DS", 24, ALL, 0),
-    unmodelled(0x4008_4E51, "CRWL_READER_ENTER", 36, ALL, 0),
-    unmodelled(0x4008_4E52, "CRWL_READER_EXIT", 36, ALL, 0),
-    unmodelled(0x4008_4E53, "CRWL_WRITER_ENTER", 36, ALL, 0),
-    unmodelled(0x4008_4E54, "CRWL_WRITER_DOWNGRADE", 36, ALL, 0),
-    unmodelled(0x4008_4E5B, "CINIT_SET_STATE", 12, ALL, 0),
-    unmodelled(0x4008_4E5C, "NC_MODEL_STARTED_COUNT", 16, ALL, 0),
-    unmodelled(0xC008_4E69, "PROGRAM_ENGINE_NC", 32, ALL, 0),
-    unmodelled(0xC028_4E69, "PROGRAM_ENGINE_NC64", 40, ALL, 0),
-    unmodelled(0x8008_4E6B, "DMABUF_FD", 24, ALL, MISC),
-    unmodelled(0x4010_4E71, "PRINTK", 16, ALL, MISC),
-    unmodelled(0xC010_4E75, "NC_PID_STATE_DUMP", 16, ALL, MISC),
-    unmodelled(0xC010_4E76, "HBM_SCRUB_START", 16, ALL, 0),
-    unmodelled(0xC008_4E77, "HBM_SCRUB_WAIT", 8, ALL, 0),
-    unmodelled(0xC104_4E79, "POD_INFO", 260, ALL, MISC),
-    unmodelled(0xC10C_4E7A, "POD_STATUS", 268, ALL, MISC),
-    unmodelled(0xC114_4E7A, "POD_STATUS_V2", 276, ALL, MISC),
-    unmodelled(0xC010_4E7B, "POD_CTRL", 16, ALL, MISC),
-    unmodelled(0xC014_4E7B, "POD_CTRL_V2", 20, ALL, MISC),
-    unmodelled(0xC014_4E7D, "H2T_DMA_ALLOC_QUEUES", 20, SINCE_2_25, 0),
-    unmodelled(0xC008_4E7E, "H2T_DMA_FREE_QUEUES", 8, SINCE_2_25, 0),
-    unmodelled(0x4008_4E7F, "POWER_PROFILE", 8, SINCE_2_25, 0),
-    unmodelled(0x4004_4E80, "METRICS_CTRL", 4, SINCE_2_25, 0),
-    unmodelled(0x4004_4E82, "THROTTLING_NOTIFICATIONS", 4, SINCE_2_26, 0),
-    unmodelled(0x4010_4E83, "GET_VA_PLACEMENT", 16, SINCE_2_26, MISC),
+    refused(0x0000_4E01, "DEVICE_RESET", 0, ALL, 0, RESET),
+    refused(0x8001_4E02, "DEVICE_READY", 1, ALL, 0, RESET),
+    refused(0x8001_4E6A, "DEVICE_RESET_STATUS", 1, ALL, 0, RESET),
+    modelled(0x8004_4E06, "DEVICE_APP_PID", 4, ALL, 0, query::first_process, &[("pid", 0, 4)]),
+    refused(0x8008_4E0B, "BAR_READ", 32, ALL, 0, REGISTERS),
+    refused(0x4008_4E0C, "BAR_WRITE", 32, ALL, ATTACHED, REGISTERS),
+    refused(0x4008_4E0D, "POST_METRIC", 16, ALL, ATTACHED, POWER),
+    refused(0xC008_4E1B, "PROGRAM_ENGINE", 24, ALL, 0, REGISTERS),
+    modelled(0x8008_4E1E, "DMA_ENG_INIT", 0, ALL, ATTACHED, info::engine, &[]),
+    refused(0x8008_4E1F, "DMA_ENG_SET_STATE", 8, ALL, ATTACHED, ENGINES),
+    refused(0xC008_4E20, "DMA_ENG_GET_STATE", 16, ALL, 0, ENGINES),
+    refused(0x8008_4E21, "DMA_QUEUE_INIT", 48, ALL, ATTACHED | FAULT_IS_ACCESS, ENGINES),
+    refused(0xB008_4E85, "DMA_QUEUE_INIT_BATCH", 0, ALL, 0, ENGINES),
+    refused(0x8008_4E22, "DMA_QUEUE_RELEASE", 8, ALL, ATTACHED, ENGINES),
+    refused(0x8008_4E23, "DMA_QUEUE_COPY_START", 16, ALL, 0, ENGINES),
+    refused(0x8008_4E24, "DMA_ACK_COMPLETED", 12, ALL, ATTACHED, ENGINES),
+    refused(0xC008_4E25, "DMA_QUEUE_GET_STATE", 24, ALL, 0, ENGINES),
+    refused(0x8008_4E26, "DMA_COPY_DESCRIPTORS", 32, ALL, ATTACHED, ENGINES),
+    refused(0x8028_4E26, "DMA_COPY_DESCRIPTORS64", 40, ALL, 0, ENGINES),
+    refused(0xC008_4E27, "DMA_DESCRIPTOR_COPYOUT", 32, ALL, 0, ENGINES),
+    refused(0x8008_4E29, "SEMAPHORE_INCREMENT", 12, ALL, 0, SYNCHRONISATION),
+    refused(0x8008_4E2A, "SEMAPHORE_DECREMENT", 12, ALL, 0, SYNCHRONISATION),
+    refused(0xC008_4E2B, "SEMAPHORE_READ", 12, ALL, 0, SYNCHRONISATION),
+    refused(0x8008_4E2C, "SEMAPHORE_WRITE", 12, ALL, 0, SYNCHRONISATION),
+    refused(0x8008_4E2D, "EVENT_SET", 12, ALL, 0, SYNCHRONISATION),
+    refused(0xC008_4E2E, "EVENT_GET", 12, ALL, 0, SYNCHRONISATION),
+    refused(0x8008_4E33, "NOTIFICATIONS_INIT_V1", 24, ALL, ATTACHED, NOTIFICATIONS),
+    refused(0x8008_4E34, "NOTIFICATIONS_DESTROY_V1", 8, ALL, 0, NOTIFICATIONS),
+    refused(0x8008_4E35, "NOTIFICATIONS_INIT_V2", 48, ALL, ATTACHED, NOTIFICATIONS),
+    refused(0x8008_4E36, "NOTIFICATIONS_INIT_WITH_REALLOC_V2", 56, ALL, ATTACHED, NOTIFICATIONS),
+    refused(0x8008_4E3D, "READ_HW_COUNTERS", 24, ALL, 0, REGISTERS),
+    refused(0x8008_4E47, "ACQUIRE_NEURON_DS", 24, ALL, 0, STORE),
+    refused(0x8008_4E48, "RELEASE_NEURON_DS", 24, ALL, 0, STORE),
+    refused(0x4008_4E51, "CRWL_READER_ENTER", 36, ALL, 0, LOCKS),
+    refused(0x4008_4E52, "CRWL_READER_EXIT", 36, ALL, 0, LOCKS),
+    refused(0x4008_4E53, "CRWL_WRITER_ENTER", 36, ALL, 0, LOCKS),
+    refused(0x4008_4E54, "CRWL_WRITER_DOWNGRADE", 36, ALL, 0, LOCKS),
+    refused(0x4008_4E5B, "CINIT_SET_STATE", 12, ALL, 0, START),
+    refused(0x4008_4E5C, "NC_MODEL_STARTED_COUNT", 16, ALL, 0, START),
+    refused(0xC008_4E69, "PROGRAM_ENGINE_NC", 32, ALL, 0, REGISTERS),
+    refused(0xC028_4E69, "PROGRAM_ENGINE_NC64", 40, ALL, 0, REGISTERS),
+    refused(0x8008_4E6B, "DMABUF_FD", 24, ALL, MISC, DMABUF),
+    refused(0x4010_4E71, "PRINTK", 16, ALL, MISC, KERNEL_LOG),
+    refused(0xC010_4E75, "NC_PID_STATE_DUMP", 16, ALL, MISC, KERNEL_LOG),
+    refused(0xC010_4E76, "HBM_SCRUB_START", 16, ALL, 0, SCRUB),
+    refused(0xC008_4E77, "HBM_SCRUB_WAIT", 8, ALL, 0, SCRUB),
+    modelled(0xC104_4E79, "POD_INFO", 260, ALL, MISC, info::pod, &[("sz", 0, 2), ("pod_type", 2, 1), ("pod_sz", 259, 1)]),
+    refused(0xC10C_4E7A, "POD_STATUS", 268, ALL, MISC, PODS),
+    refused(0xC114_4E7A, "POD_STATUS_V2", 276, ALL, MISC, PODS),
+    refused(0xC010_4E7B, "POD_CTRL", 16, ALL, MISC, PODS),
+    refused(0xC014_4E7B, "POD_CTRL_V2", 20, ALL, MISC, PODS),
+    refused(0xC014_4E7D, "H2T_DMA_ALLOC_QUEUES", 20, SINCE_2_25, 0, EXTRA_QUEUES),
+    refused(0xC008_4E7E, "H2T_DMA_FREE_QUEUES", 8, SINCE_2_25, 0, EXTRA_QUEUES),
+    refused(0x4008_4E7F, "POWER_PROFILE", 8, SINCE_2_25, 0, POWER),
+    refused(0x4004_4E80, "METRICS_CTRL", 4, SINCE_2_25, 0, POWER),
+    refused(0x4004_4E82, "THROTTLING_NOTIFICATIONS", 4, SINCE_2_26, 0, POWER),
+    modelled(0x4010_4E83, "GET_VA_PLACEMENT", 16, SINCE_2_26, MISC, query::placement, &[("va", 0, 8), ("device_index", 8, 4), ("hbm_index", 12, 4)]),
 ];

@@ -1,50 +1,39 @@
 //! The recorded calls of one process.
 
 use std::collections::BTreeMap;
-use std::io;
 
 use serde_json::Value;
 
-use crate::layout::{LAYOUTS, Layout};
-use crate::replay::{Compared, text};
+use super::layout::{LAYOUTS, Layout};
+use super::{CAPABILITY, Compared, Door, LastRequest, Raw, number, text};
 
 /// An address that is never mapped.
 const BAD: u64 = 0x10;
 const PAGE: usize = 4096;
-
-/// Result of a call: what it returned, and errno when that is −1.
-type Raw = (i64, i64);
+/// Bytes of the largest buffer.
+const BUFFER: usize = 2 << 20;
 
 /// State of a process.
-#[derive(Clone, Default)]
-pub(crate) struct Process {
+pub(crate) struct Process<D> {
+    pub(super) door: D,
+    scenario: String,
     fds: BTreeMap<String, i32>,
     /// Mappings, the latest last.
-    maps: Vec<(u64, u64)>,
+    pub(super) maps: Vec<(u64, u64)>,
     /// Handles of bulk allocations by list.
     lists: BTreeMap<u64, Vec<u64>>,
-    /// Host addresses by handle, which differ from the recorded ones.
-    addresses: BTreeMap<u64, u64>,
-}
-
-fn number(value: &Value, key: &str) -> u64 {
-    let number =
-        |number: &Value| number.as_u64().or(number.as_i64().map(|value| value as u64)).or(number.as_bool().map(u64::from));
-    value.get(key).and_then(number).unwrap_or(0)
-}
-
-fn raw(result: i64) -> Raw {
-    (result, if result == -1 { io::Error::last_os_error().raw_os_error().unwrap_or(0).into() } else { 0 })
-}
-
-fn open(flags: i32) -> i64 {
-    // SAFETY: a C string and flags.
-    unsafe { libc::open(c"/dev/neuron0".as_ptr(), flags | libc::O_CLOEXEC) }.into()
-}
-
-/// Opens the device and answers the errno.
-pub(crate) fn open_only() -> i32 {
-    raw(open(libc::O_RDWR)).1 as i32
+    /// Addresses by handle; those of host memory differ from the recorded ones.
+    pub(super) addresses: BTreeMap<u64, u64>,
+    /// Bytes that are copied in.
+    pub(super) pattern: Vec<u8>,
+    /// Bytes that were copied out.
+    pub(super) out: Vec<u8>,
+    /// How many.
+    pub(super) copied: usize,
+    /// Those that were copied out alone.
+    pub(super) singles: Vec<u8>,
+    /// Special windows that were found.
+    pub(super) resources: u64,
 }
 
 /// `bytes` bytes of which the last `missing` are not mapped.
@@ -60,9 +49,61 @@ fn at_the_edge(bytes: usize, missing: usize) -> u64 {
     }
 }
 
-impl Process {
+impl<D: Door> Process<D> {
+    /// The first process of a recording.
+    pub(crate) fn new(door: D, scenario: &str) -> Self {
+        Self {
+            door,
+            scenario: scenario.to_owned(),
+            fds: BTreeMap::new(),
+            maps: Vec::new(),
+            lists: BTreeMap::new(),
+            addresses: BTreeMap::new(),
+            pattern: (0..BUFFER + PAGE).map(|index| (index % 251 + index / 4096) as u8).collect(),
+            out: vec![0xEE; BUFFER],
+            copied: 0,
+            singles: Vec::new(),
+            resources: 0,
+        }
+    }
+
+    /// A child behind another door. Nothing is allocated once it runs: what is not inherited stays a hole.
+    pub(crate) fn fork(&self, door: D) -> Self {
+        Self {
+            fds: self.fds.clone(),
+            maps: self.maps.clone(),
+            lists: self.lists.clone(),
+            addresses: self.addresses.clone(),
+            ..Self::new(door, &self.scenario)
+        }
+    }
+
+    /// The first thing that a child does.
+    pub(crate) fn start(&mut self, who: &str) {
+        if (&*self.scenario, who) == ("crwl", "D") {
+            // The recording says that it has a full descriptor only.
+            self.door.close(self.fds.remove("m").expect("the inherited one"));
+        }
+    }
+
+    /// The door, once the process ends.
+    pub(crate) fn into_door(self) -> D {
+        self.door
+    }
+
+    /// The door.
+    pub(crate) fn door(&self) -> &D {
+        &self.door
+    }
+
     /// Does a line and compares.
     pub(crate) fn line(&mut self, line: &Value) -> Result<Compared, String> {
+        if line.get("obs").is_some() {
+            return self.observe(line);
+        }
+        if line.get("sysfs").is_some() {
+            return self.sysfs(line);
+        }
         let kind = if line.get("bulk").is_some() { text(line, "bulk") } else { text(line, "op") };
         let fd = self.fds.get(text(line, "fd")).copied().unwrap_or(-1);
         if line.get("bulk").is_some() {
@@ -72,23 +113,51 @@ impl Process {
             "open" => self.open(line),
             "close" => {
                 self.fds.remove(text(line, "fd"));
-                // SAFETY: a descriptor of the recording, not used by anything else here.
-                raw(unsafe { libc::close(fd) }.into())
+                self.door.close(fd)
             }
             "dup" => {
-                // SAFETY: a number.
-                let copy = raw(unsafe { libc::dup(fd) }.into());
+                let copy = self.door.dup(fd);
                 self.fds.insert("f2".into(), copy.0 as i32);
                 (copy.0.min(0), copy.1)
             }
-            // SAFETY: a copy that is closed at once.
-            "dup+close" => raw(unsafe { libc::close(libc::dup(fd)) }.into()),
+            "dup+close" => {
+                let copy = self.door.dup(fd);
+                self.door.close(copy.0 as i32)
+            }
             "mmap" => return self.mmap(line, fd),
-            "munmap" | "mprotect rw" => self.remap(line, kind),
-            "mremap grow" => return Ok(Err("not replayable")),
-            _ => return self.request(line, kind, fd),
+            "munmap" => self.munmap(line),
+            "mprotect rw" => {
+                let (address, length) = self.last_map();
+                self.door.allow_writes(address, length)
+            }
+            "mremap grow" => {
+                let (address, length) = self.last_map();
+                self.door.grow(address, length, length + PAGE as u64)
+            }
+            _ => return self.request(line, kind, fd).map(Ok),
         };
         compare(line, answered).map(Ok)
+    }
+
+    /// The last request of the process; answers the signal that ended it.
+    pub(crate) fn last_request(&mut self, last: &LastRequest) -> Option<i32> {
+        let (mut argument, mut handle) = ([0_u64; 8], 0_u64);
+        for &(offset, word) in last.fields {
+            argument[offset / 8] |= word << (offset % 8 * 8);
+        }
+        if last.number == 0x8038_4E66 {
+            argument[5] = &raw mut handle as u64;
+        } else {
+            argument[1] = self.out.as_mut_ptr() as u64;
+        }
+        let fd = self.fds[last.fd];
+        let ended = self.door.ioctl(fd, last.number, argument.as_mut_ptr() as u64).err();
+        std::hint::black_box((&mut argument, &mut handle));
+        ended
+    }
+
+    fn last_map(&self) -> (u64, u64) {
+        self.maps.last().copied().unwrap_or((0, 0))
     }
 
     fn open(&mut self, line: &Value) -> Raw {
@@ -98,7 +167,7 @@ impl Process {
             "O_RDWR" => libc::O_RDWR,
             _ => libc::O_WRONLY | libc::O_RDWR,
         };
-        let opened = raw(open(flags));
+        let opened = self.door.open(flags);
         if opened.0 >= 0 {
             self.fds.insert(text(&line["out"], "fd").to_owned(), opened.0 as i32);
         }
@@ -108,8 +177,7 @@ impl Process {
     fn mmap(&mut self, line: &Value, fd: i32) -> Result<Compared, String> {
         let input = &line["in"];
         if input["euid0"] == false {
-            // SAFETY: numbers; the process gives up its rights for good.
-            unsafe { libc::setresuid(65534, 65534, 65534) };
+            self.door.drop_privileges();
         }
         let place = &input["offset"];
         let handle = number(place, "handle");
@@ -117,50 +185,59 @@ impl Process {
         let offset = match place.get("pa") {
             Some(pa) => pa.as_u64().unwrap_or(0),
             None if handle != 0 => self.addresses.get(&handle).copied().unwrap_or(0).wrapping_add_signed(delta),
-            None => {
-                // A host address that belongs to nobody: which one is not recorded.
-                self.maps.push((at_the_edge(PAGE, 0), PAGE as u64));
-                return Ok(Err("not replayable"));
-            }
+            // A host address above 4 GiB that belongs to nobody.
+            None => 1 << 44 | 1 << 40,
         };
-        let access = if text(input, "prot") == "rw" { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
-        let flags = if text(input, "flags") == "private" { libc::MAP_PRIVATE } else { libc::MAP_SHARED };
         let length = number(input, "length");
-        // SAFETY: a new mapping at no particular address; what it shows is only used through system calls.
-        let address = unsafe { libc::mmap(std::ptr::null_mut(), length as usize, access, flags, fd, offset as i64) };
-        let answered = raw(if address == libc::MAP_FAILED { -1 } else { 0 });
-        if answered.0 == 0 {
-            self.maps.push((address as u64, length));
-        } else if line["ret"] == 0 && delta != 0 && answered.1 == i64::from(libc::EINVAL) {
-            // Not modelled, and refused with a remark. The next munmap finds something to unmap all the same.
+        let (writes, private) = (text(input, "prot") == "rw", text(input, "flags") == "private");
+        let mapped = self.door.mmap(fd, length, writes, private, offset);
+        if mapped.0 == -1 && line["ret"] == 0 && input["euid0"] == true && !self.door.is_privileged() {
+            // What follows unmaps something all the same.
             self.maps.push((at_the_edge(length as usize, 0), length));
-            return Ok(Err("mapping from inside of a chunk"));
+            return Ok(Err(CAPABILITY));
         }
-        let registers = (0xFFF_D000_0000..0xFFF_E000_0000).contains(&offset);
-        if registers && line["ret"] == 0 && answered.0 == -1 {
-            self.maps.push((at_the_edge(length as usize, 0), length));
-            return Ok(Err("not modelled"));
+        if mapped.0 != -1 {
+            let address = mapped.0 as u64;
+            self.maps.push((address, length));
+            // What the client wrote through its mappings is not in the recording.
+            let written: &[(u64, u8)] = match (&*self.scenario, number(line, "n")) {
+                ("host", 59) => &[(5, 99)],
+                ("mmap", 55) => &[(0, 1), (4096, 2), (3_145_727, 3)],
+                _ => &[],
+            };
+            for &(at, value) in written {
+                self.door.poke(address + at, value).map_err(|signal| format!("signal {signal}: {line}"))?;
+            }
         }
-        compare(line, answered).map(Ok)
+        compare(line, (if mapped.0 == -1 { -1 } else { 0 }, mapped.1)).map(Ok)
     }
 
-    fn remap(&mut self, line: &Value, kind: &str) -> Raw {
-        let Some(&(address, length)) = self.maps.last() else { return (-1, 0) };
-        // SAFETY: a mapping of the recording, which nothing else here uses.
-        unsafe {
-            if kind == "munmap" {
-                self.maps.pop();
-                return raw(libc::munmap(address as *mut _, number(&line["in"], "length") as usize).into());
-            }
-            raw(libc::mprotect(address as *mut _, length as usize, libc::PROT_READ | libc::PROT_WRITE).into())
+    /// Unmaps the latest mapping, or its second page.
+    fn munmap(&mut self, line: &Value) -> Raw {
+        let (address, length) = self.last_map();
+        let wanted = number(&line["in"], "length");
+        if wanted.next_multiple_of(PAGE as u64) == length.next_multiple_of(PAGE as u64) {
+            self.maps.pop();
+            return self.door.munmap(address, wanted);
         }
+        self.door.munmap(address + PAGE as u64, wanted)
+    }
+
+    /// Bytes of a chunk, by a request that is not in the recording.
+    pub(super) fn read_chunk(&mut self, handle: u64, offset: u64, size: usize) -> Vec<u8> {
+        let mut bytes = vec![0_u8; size];
+        let mut argument = [handle, bytes.as_mut_ptr() as u64, size as u64, offset, 0];
+        let fd = self.fds["f"];
+        let answered = self.door.ioctl(fd, 0xC028_4E18, argument.as_mut_ptr() as u64);
+        assert_eq!(std::hint::black_box(answered), Ok((0, 0)));
+        bytes
     }
 
     /// Many equal requests.
     fn bulk(&mut self, line: &Value, kind: &str, fd: i32) -> Result<Compared, String> {
         let list = number(line, "list");
         let layout = LAYOUTS.iter().find(|layout| layout.name == kind).ok_or("no such request")?;
-        let request = if kind == "MEM_FREE" { 0x8008_4E16 } else { 0x8038_4E66_u64 };
+        let request = if kind == "MEM_FREE" { 0x8008_4E16 } else { 0x8038_4E66 };
         let mut done = Vec::new();
         let mut errno = 0;
         let mut left = self.lists.remove(&list).unwrap_or_default();
@@ -180,8 +257,7 @@ impl Process {
             } else {
                 argument[40..48].copy_from_slice(&(&raw mut handle as u64).to_le_bytes());
             }
-            // SAFETY: the argument and the handle it points to live here.
-            let answered = raw(unsafe { libc::ioctl(fd, request, argument.as_mut_ptr()) }.into());
+            let answered = self.door.ioctl(fd, request, argument.as_mut_ptr() as u64).map_err(|_| "killed")?;
             if answered.0 != 0 {
                 errno = answered.1;
                 break;
@@ -202,11 +278,10 @@ impl Process {
     }
 
     /// One request.
-    fn request(&mut self, line: &Value, kind: &str, fd: i32) -> Result<Compared, String> {
-        let request = u64::from_str_radix(text(line, "req").trim_start_matches("0x"), 16).unwrap_or(0xFFFF_FFFF);
+    fn request(&mut self, line: &Value, kind: &str, fd: i32) -> Result<(), String> {
+        let request = u32::from_str_radix(text(line, "req").trim_start_matches("0x"), 16).unwrap_or(u32::MAX);
         let layout = LAYOUTS.iter().find(|layout| layout.name == kind || (kind == "safe" && layout.name == "unknown"));
-        let layout = layout.or_else(|| kind.starts_with("POD").then(|| LAYOUTS.last()).flatten());
-        let Some(layout) = layout else { return Ok(Err("not replayable")) };
+        let layout = layout.ok_or_else(|| format!("a request nobody thought of: {line}"))?;
         let (input, ret) = (&line["in"], line["ret"].as_i64().unwrap_or(0));
         let mut argument = [0_u8; 2800];
         for &(name, offset, size) in layout.inputs {
@@ -230,22 +305,28 @@ impl Process {
             put(offset, pointer);
         }
         let mut entries = vec![[0_u64; 3]; number(input, "num_in") as usize];
-        let mut buffer = Vec::new();
+        let into_chunk = number(input, "to_handle") != 0;
+        let mut buffer = vec![7_u8; if kind.starts_with("MEM_BUF") { number(input, "size").min(64 << 20) as usize } else { 0 }];
         match kind {
             "DUMP_MEM_CHUNKS" => put(16, entries.as_mut_ptr() as u64),
-            "MEM_BUF_COPY" | "MEM_BUF_COPY64" => {
+            "MEM_BUF_COPY" | "MEM_BUF_COPY64" | "MEM_BUF_ZEROCOPY64 (40-byte)" => {
                 // Sizes that are refused anyway need no buffer.
-                let size = number(input, "size").min(64 << 20) as usize;
+                match text(input, "buffer") {
+                    "pattern" => buffer.clone_from(&self.pattern[..buffer.len()].to_vec()),
+                    "77" => buffer.fill(77),
+                    "2 bytes at offset -1" => buffer.copy_from_slice(&[99, 100]),
+                    _ => {}
+                }
                 let address = match text(input, "buffer") {
                     "bad pointer" => BAD,
-                    "half mapped" => at_the_edge(size, ret.max(0) as usize),
-                    _ => {
-                        buffer.resize(size, 7_u8);
-                        buffer.as_mut_ptr() as u64
-                    }
+                    "half mapped" => at_the_edge(buffer.len(), ret.max(0) as usize),
+                    _ => buffer.as_mut_ptr() as u64,
                 };
                 put(8, address);
             }
+            "MEM_COPY_ASYNC64" if input["prefetch"] == true => put(40, BAD),
+            "MEM_COPY_ASYNC" if input["prefetch"] == true => put(32, BAD),
+            "POD_INFO" => put(0, 260),
             "CRWL_NC_RANGE_UNMARK" | "CRWL_NC_RANGE_UNMARK_EXT0" => {
                 for index in 0..8 {
                     put(16 + 8 * index, input["map"].get(index).map_or(u64::MAX, |word| word.as_u64().unwrap_or(0)));
@@ -258,6 +339,11 @@ impl Process {
             }
             _ => {}
         }
+        if kind.starts_with("MEM_BUF_ZEROCOPY") {
+            argument[0..8].copy_from_slice(&1_u64.to_le_bytes());
+            argument[32] = 1;
+        }
+        let given = argument;
         let address = match text(input, "arg") {
             "bad pointer" => BAD,
             "40 of 48 bytes mapped" => {
@@ -268,18 +354,28 @@ impl Process {
             }
             _ => argument.as_mut_ptr() as u64,
         };
-        // SAFETY: the argument and everything it points to live here or are meant to be bad.
-        let answered = raw(unsafe { libc::ioctl(fd, request, address) }.into());
-        let refused = ["0xC1044E79", "0x80044E06", "0x80084E1E"].contains(&text(line, "req"));
-        if refused && answered != (ret, line["errno"].as_i64().unwrap_or(0)) {
-            return Ok(Err("not modelled"));
-        }
+        let ended = |signal| format!("ended by signal {signal}: {line}");
+        let answered = self.door.ioctl(fd, request, address).map_err(ended)?;
         std::hint::black_box((&mut cells, &mut entries, &mut buffer, &mut argument));
         compare(line, answered)?;
+        if kind.starts_with("MEM_BUF") && !into_chunk && answered.0 == 0 && text(input, "buffer") != "ok" {
+            self.copied = buffer.len();
+            self.out[..buffer.len()].copy_from_slice(&buffer);
+            if let [single] = buffer[..] {
+                self.singles.push(single);
+            }
+        }
+        if line["out"]["struct_untouched"] == true && argument != given {
+            return Err(format!("the argument was written to: {line}"));
+        }
+        if line["out"]["bytes_beyond_24_untouched"] == true && argument[24..] != given[24..] {
+            return Err(format!("more than 24 bytes were written: {line}"));
+        }
+        self.resources += u64::from(kind == "RESOURCE_MMAP_INFO" && answered.0 == 0);
         if answered.0 == 0 || kind.starts_with("CRWL") || kind == "DUMP_MEM_CHUNKS" {
             self.outputs(line, layout, &argument, &cells, &entries)?;
         }
-        Ok(Ok(()))
+        Ok(())
     }
 
     /// Compares what a request wrote.
@@ -316,7 +412,7 @@ impl Process {
                 self.addresses.insert(handle, word(24, 8));
                 same("pa", word(24, 8))?;
                 same("off_eq_pa", (word(16, 8) == word(24, 8)).into())?;
-                same("pid_self", (word(32, 8) == u64::from(std::process::id())).into())?;
+                same("pid_self", (word(32, 8) == u64::from(self.door.pid())).into())?;
                 same("handle_echoed", (word(0, 8) == handle).into())?;
                 host_address(out, word(24, 8), line)?;
             }
@@ -338,7 +434,7 @@ impl Process {
             "DEVICE_GET_ALL_APPS_INFO" => {
                 for (index, app) in out["apps"].as_array().into_iter().flatten().enumerate() {
                     let at = 16 + 152 * index;
-                    let own = word(at, 4) == u64::from(std::process::id());
+                    let own = word(at, 4) == u64::from(self.door.pid());
                     let found = (own, word(at + 136, 8), word(at + 144, 8));
                     if found != (app["pid_self"] == true, number(app, "host"), number(app, "device")) {
                         return Err(format!("process {found:?}: {line}"));

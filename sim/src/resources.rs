@@ -1,51 +1,65 @@
 //! Constants of the architectures that only some requests tell (`driver-abi` §12, §17).
 
+use crate::backing::Region;
+use crate::config::{Routing, SimConfig};
 use nrt_core::arch::Arch;
-use nrt_sim::{Region, Routing, SimConfig};
 
 /// A window of the address space that can be mapped by its exact offset and size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Special {
+pub struct Special {
     /// 0 core, 1 synchronisation unit, 2 HBM.
-    pub(crate) block: u32,
-    pub(crate) id: u32,
-    /// 0 semaphores, 1 all, 2 state buffer, 3 device memory.
-    pub(crate) resource: u32,
-    pub(crate) offset: u64,
-    pub(crate) size: u64,
+    pub block: u32,
+    /// Which core, unit or HBM.
+    pub id: u32,
+    /// [`SEMAPHORE_REGISTERS`], [`EVERYTHING`], [`STATE_BUFFERS`] or [`MEMORY`].
+    pub resource: u32,
+    /// Offset for `mmap`.
+    pub offset: u64,
+    /// Bytes.
+    pub size: u64,
 }
+
+/// Resource: registers of semaphores.
+pub const SEMAPHORE_REGISTERS: u32 = 0;
+/// Resource: all registers of a unit.
+pub const EVERYTHING: u32 = 1;
+/// Resource: state buffer.
+pub const STATE_BUFFERS: u32 = 2;
+/// Resource: device memory.
+pub const MEMORY: u32 = 3;
 
 const STATE_BUFFER: u64 = 32 << 20;
 const SEMAPHORES: u64 = 8 << 10;
 const UNIT: u64 = 4 << 20;
 
 /// The special windows of the configured architecture.
-pub(crate) fn special(config: &SimConfig) -> Vec<Special> {
-    let mut all = Vec::new();
-    let mut add = |block, id, resource, offset, size| all.push(Special { block, id, resource, offset, size });
-    let (cores, units) = if config.arch == Arch::Sunda { (2, 6) } else { (8, 16) };
-    for id in 0..cores {
-        let base = if config.arch == Arch::Sunda { 0xFFF_C000_0000 } else { 0x20_0000_0000 } + u64::from(id) * 0x400_0000;
-        add(0, id, 0, base + 0x270_0000, SEMAPHORES);
-        add(0, id, 2, base, STATE_BUFFER);
-    }
-    for id in 0..units {
-        let base = match (config.arch, id) {
-            (Arch::Sunda, _) => 0xFFF_D000_0000 + u64::from(id) * 0x40_0000,
-            (_, 0..8) => 0x82_8000_0000 + u64::from(id) * 0x4000_0000,
+pub fn special(config: &SimConfig) -> impl Iterator<Item = Special> {
+    let (sunda, config) = (config.arch == Arch::Sunda, *config);
+    let (cores, units) = if sunda { (2, 6) } else { (8, 16) };
+    let of_cores = (0..cores).flat_map(move |id| {
+        let base = if sunda { 0xFFF_C000_0000 } else { 0x20_0000_0000 } + u64::from(id) * 0x400_0000;
+        [
+            Special { block: 0, id, resource: SEMAPHORE_REGISTERS, offset: base + 0x270_0000, size: SEMAPHORES },
+            Special { block: 0, id, resource: STATE_BUFFERS, offset: base, size: STATE_BUFFER },
+        ]
+    });
+    let of_units = (0..units).flat_map(move |id| {
+        let base = match id {
+            _ if sunda => 0xFFF_D000_0000 + u64::from(id) * 0x40_0000,
+            0..8 => 0x82_8000_0000 + u64::from(id) * 0x4000_0000,
             _ => 0x8082_8000_0000 + u64::from(id - 8) * 0x4000_0000,
         };
-        add(1, id, 0, base, SEMAPHORES);
-        add(1, id, 1, base, UNIT);
-    }
-    if config.arch != Arch::Sunda {
-        for id in 0..config.arch.channels_per_device() {
-            if let Some(base) = config.region_base(Region::Hbm { device: 0, channel: id }) {
-                add(2, id, 3, base, config.hbm_bytes);
-            }
-        }
-    }
-    all
+        [
+            Special { block: 1, id, resource: SEMAPHORE_REGISTERS, offset: base, size: SEMAPHORES },
+            Special { block: 1, id, resource: EVERYTHING, offset: base, size: UNIT },
+        ]
+    });
+    let channels = if sunda { 0 } else { config.arch.channels_per_device() };
+    let of_memory = (0..channels).filter_map(move |id| {
+        let offset = config.region_base(Region::Hbm { device: 0, channel: id })?;
+        Some(Special { block: 2, id, resource: MEMORY, offset, size: config.hbm_bytes })
+    });
+    of_cores.chain(of_units).chain(of_memory)
 }
 
 /// Neighbours of each device, Trn1.

@@ -1,8 +1,9 @@
 //! Allocation in its four forms, and free (`driver-abi` §9).
 
-use nrt_sim::kernel::MemAlloc;
+use nrt_core::driver::Errno;
 
-use super::{Call, Outcome};
+use super::{Call, Outcome, SIGSEGV};
+use crate::kernel::{CATEGORY_CONTIGUOUS, MemAlloc};
 
 /// `MEM_ALLOC`: no alignment, no category.
 pub(super) fn original(call: &mut Call<'_>) -> Outcome {
@@ -40,22 +41,26 @@ fn second(call: &Call<'_>) -> MemAlloc {
 
 /// Allocates and delivers the handle through the pointer at `pointer`, or undoes the allocation.
 fn alloc(call: &mut Call<'_>, request: &MemAlloc, pointer: usize) -> Outcome {
-    if request.host && request.category == 19 {
-        // The real driver succeeds here, and dies with a lock held when the chunk is used or freed.
-        call.world.hazard(call.pid, "category 19 in host memory: the real driver cannot free it and hangs");
-        return Outcome::NotModelled("contiguous scratchpad in host memory");
+    let strict = call.kernel.config().strict;
+    if request.host && request.category == CATEGORY_CONTIGUOUS && strict {
+        return call.fatal(0, "category 19 in host memory: the real driver dies when it is used or freed");
     }
-    let handle = match call.world.kernel.alloc(call.pid, call.device, request) {
+    let handle = match call.kernel.alloc(call.pid, call.device, request) {
         Ok(handle) => handle,
+        // Only the later forms come here without being attached; the model has counted it.
+        Err(Errno::EACCES) if !strict => {
+            let what = "allocation by a process that is not attached: the real driver fails an assertion with a lock held";
+            return Outcome::Fatal { signal: SIGSEGV, what };
+        }
         Err(errno) => return errno.into(),
     };
     let missing = call.write_u64("handle", call.u64(pointer), handle);
     if missing != 0 {
-        let undone = call.world.kernel.free(call.pid, call.device, handle);
+        let undone = call.kernel.free(call.pid, call.device, handle);
         return if undone.is_ok() { Outcome::Value(missing as i64) } else { Outcome::from(undone) };
     }
-    if let Ok(chunk) = call.world.kernel.chunk(call.device, handle) {
-        call.world.ledger.borrow_mut().allocated(call.device, &chunk);
+    if let Ok(chunk) = call.kernel.chunk(call.device, handle) {
+        call.environment.allocated(&chunk);
     }
     Outcome::Value(0)
 }
@@ -63,9 +68,13 @@ fn alloc(call: &mut Call<'_>, request: &MemAlloc, pointer: usize) -> Outcome {
 /// `MEM_FREE`.
 pub(super) fn free(call: &mut Call<'_>) -> Outcome {
     let handle = call.u64(0);
-    let result = call.world.kernel.free(call.pid, call.device, handle);
-    if result.is_ok() {
-        call.world.ledger.borrow_mut().freed(call.device, handle);
+    if let Some(end) = call.doomed(&[handle]) {
+        return end;
+    }
+    let chunk = call.kernel.chunk(call.device, handle);
+    let result = call.kernel.free(call.pid, call.device, handle);
+    if let (Ok(()), Ok(chunk)) = (result, chunk) {
+        call.environment.freed(&chunk);
     }
     result.into()
 }
