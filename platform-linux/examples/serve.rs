@@ -84,7 +84,7 @@ fn serve(driver: &LinuxDriver) -> Outcome<usize> {
     }
     let (device_bytes, host_bytes) = held?;
     // Unloaded, a core keeps its 2 MiB for staged copies.
-    let bounce = (slice.cores().len() as u64) << 21;
+    let bounce = u64::from(slice.cores().len()) << 21;
     if device_bytes != 0 || host_bytes != bounce {
         return Err(format!(
             "the driver counts {device_bytes} device bytes and {host_bytes} host bytes, expected 0 and {bounce}"
