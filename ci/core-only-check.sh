@@ -1,14 +1,19 @@
 #!/usr/bin/env bash
 # Checks that crates, with everything they depend on, need nothing but libcore: no std, no alloc, no libc.
 #
-# usage: ci/core-only-check.sh CRATE...        e.g. ci/core-only-check.sh nrt-core nrt-linux
+# usage: ci/core-only-check.sh [--features LIST] CRATE...        e.g. ci/core-only-check.sh nrt-core nrt-linux
 #
 # The crates are checked against a sysroot of links to libcore and compiler_builtins of the installed toolchain, and
 # nothing else. A last check of a crate that does want alloc shows that the sysroot really lacks it.
 set -euo pipefail
 
+features=()
+if [ "${1:-}" = --features ] && [ $# -ge 2 ]; then
+    features=(--features "$2")
+    shift 2
+fi
 if [ $# -eq 0 ]; then
-    echo "usage: $0 CRATE..." >&2
+    echo "usage: $0 [--features LIST] CRATE..." >&2
     exit 2
 fi
 
@@ -37,7 +42,7 @@ done
 # keep the full sysroot.
 export RUSTFLAGS="--sysroot=$work/sysroot"
 cd "$root"
-cargo check --quiet --lib --target "$host" --target-dir "$work/target" "${packages[@]}"
+cargo check --quiet --lib --target "$host" --target-dir "$work/target" "${features[@]}" "${packages[@]}"
 
 probe='#![no_std] extern crate alloc;'
 if rustc $RUSTFLAGS --crate-type lib --emit metadata --out-dir "$work" - <<<"$probe" 2>"$work/probe.log"; then

@@ -102,7 +102,9 @@ impl HashTable {
             (*raw).bucket = bucket;
             (*raw).buf_size = 0;
             (*raw).key_type = ht_key_type_t::INTEGER;
-            (*raw).next.store(head.as_ref().next.load(Relaxed), Relaxed);
+            // With Release, although nobody finds the node yet: a reader may still stand on it from an earlier life, and must
+            // see the mark of the change if it follows this link.
+            (*raw).next.store(head.as_ref().next.load(Relaxed), Release);
             head.as_ref().next.store(raw, Release);
             (*raw).key.store(key, Release);
             (*table).count.fetch_add(1, Relaxed);

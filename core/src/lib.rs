@@ -127,8 +127,10 @@ mod dmem;
 pub mod driver;
 pub mod environment;
 mod error;
+mod forensics;
 mod hash_table;
 pub mod hooks;
+pub mod instance;
 pub mod ledger;
 mod lnc;
 pub mod model;
@@ -137,6 +139,7 @@ pub mod observer;
 pub mod reserved_hbm;
 mod runtime;
 mod scratchpad;
+mod size;
 pub mod status;
 pub mod sync;
 mod system;
@@ -150,9 +153,12 @@ pub use arena::{Capacities, DefaultStorage, LargeStorage, SmallStorage, Storage}
 pub use error::{CarveoutRule, Cause, Error, OutOfMemory, PlanFault, PlanPart, PlanRule, Pool, Result};
 pub use hash_table::ht_find;
 pub use lnc::{logical_core, logical_core_count, physical_core, physical_core_count};
+pub use model_db::LookUps;
 pub use runtime::{
     Allocation, CloseReport, Config, CoreUsage, Dmem, Draining, HbmCores, LogicalCore, Model, ModelUsage, Runtime, Tensor,
 };
+pub use scratchpad::PageAdvice;
+pub use size::Size;
 pub use status::Status;
 pub use tensor::Placement;
 pub use usage::{Class, Location, Usage};

@@ -1,23 +1,68 @@
 //! The model database of each core: who is resident, who uses it, and how one leaves (fact sheet `model-db` §§1–3).
 //!
-//! This is the documented locked shape: a chained table keyed by model id, the reference counted up under the lock that
-//! guards the look-up and down without it. Leaving is *unlink, unlock, then drain*; the drain sleeps instead of spinning
-//! and can have a deadline.
+//! A chained table keyed by model id. Taking a reference needs no lock (see `docs/concurrency.md`); the documented shape,
+//! in which it is counted up under the lock that guards the look-up, is what [`LookUps::Locked`] asks for, and what a
+//! look-up falls back to when writers keep changing the chains. Leaving is *unlink, unlock, then drain*; the drain sleeps
+//! instead of spinning and can have a deadline.
 
 use core::mem::offset_of;
 use core::ptr::NonNull;
-use core::sync::atomic::Ordering::{Relaxed, Release};
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use crate::abi::{ht_node_t, model_t};
-use crate::arena::{MODEL_DB_BUCKETS, ModelSlot, flat};
+use crate::arena::{MODEL_DB_BUCKETS, ModelDb, ModelSlot, flat};
 use crate::context::ResolvedCore;
 use crate::driver::Driver;
 use crate::error::{Cause, Error, Result};
 use crate::hash_table::HashTable;
 use crate::hooks::Hooks;
 use crate::status::Status;
-use crate::sync;
+use crate::sync::{self, Chains, Taken};
 use crate::system::System;
+
+/// How a model is found and a reference to it taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LookUps {
+    /// Without a lock; with it after some walks that writers disturbed.
+    #[default]
+    LockFree,
+    /// Under the database lock of the core, as documented.
+    Locked,
+}
+
+/// The database of a core as a reader without the lock sees it.
+struct Walk<'a>(&'a ModelDb);
+
+impl Chains for Walk<'_> {
+    type Word = AtomicU64;
+    type Node = NonNull<ht_node_t>;
+
+    #[inline]
+    fn sequence(&self) -> &AtomicU64 {
+        &self.0.sequence
+    }
+    #[inline]
+    fn first(&self, key: u64) -> Option<Self::Node> {
+        const { assert!(MODEL_DB_BUCKETS.is_power_of_two()) };
+        NonNull::new(self.0.buckets[key as usize & (MODEL_DB_BUCKETS - 1)].next.load(Acquire))
+    }
+    #[inline]
+    fn next(&self, node: Self::Node) -> Option<Self::Node> {
+        // SAFETY: chains lead to nodes of slots only, which are type-stable; the reference covers the atomic alone.
+        NonNull::new(unsafe { &(*node.as_ptr()).next }.load(Acquire))
+    }
+    #[inline]
+    fn key(&self, node: Self::Node) -> &AtomicU64 {
+        // SAFETY: as above.
+        unsafe { &(*node.as_ptr()).key }
+    }
+    #[inline]
+    fn count(&self, node: Self::Node) -> &AtomicU64 {
+        // SAFETY: as above, of the slot around the node.
+        unsafe { &(*slot_of(node).as_ptr()).model.ref_count }
+    }
+}
 
 impl<D: Driver, H: Hooks> System<D, H> {
     fn database(&self, core: &ResolvedCore) -> HashTable {
@@ -28,11 +73,11 @@ impl<D: Driver, H: Hooks> System<D, H> {
         }
     }
 
-    /// Marks the chains as changing (odd) or settled (even); readers that walk without the lock will look at it.
-    fn database_changes(&self, core: &ResolvedCore) {
+    /// Odd while the chains of a core change.
+    #[inline]
+    fn database_sequence(&self, core: &ResolvedCore) -> &AtomicU64 {
         // SAFETY: an atomic in the record of an owned core.
-        let sequence = unsafe { &(*self.arenas.databases.add(flat(core.device, core.core)).as_ptr()).sequence };
-        sequence.store(sequence.load(Relaxed).wrapping_add(1), Release);
+        unsafe { &(*self.arenas.databases.add(flat(core.device, core.core)).as_ptr()).sequence }
     }
 
     fn database_lock(&self, core: &ResolvedCore) -> sync::Guard<'_, H> {
@@ -82,10 +127,10 @@ impl<D: Driver, H: Hooks> System<D, H> {
         if database.find(u64::from(id)).is_some() {
             return Err(Error::new(Status::InvalidHandle, Cause::DuplicateModel(id)));
         }
-        self.database_changes(core);
-        // SAFETY: by contract; the node pointer keeps the provenance of the slot array.
-        unsafe { database.insert(u64::from(id), NonNull::new_unchecked(&raw mut (*slot.as_ptr()).model.ht_node)) };
-        self.database_changes(core);
+        sync::change(self.database_sequence(core), || {
+            // SAFETY: by contract; the node pointer keeps the provenance of the slot array.
+            unsafe { database.insert(u64::from(id), NonNull::new_unchecked(&raw mut (*slot.as_ptr()).model.ht_node)) };
+        });
         Ok(())
     }
 
@@ -93,10 +138,30 @@ impl<D: Driver, H: Hooks> System<D, H> {
     ///
     /// # Errors
     /// `NRT_FAILURE` when the id is 0 or not resident; callers of the public interface see `NRT_INVALID_HANDLE`.
+    ///
+    /// # Cost
+    /// One read-modify-write, on the model's own line; three and the lock's line when the chains keep changing.
+    #[inline]
     pub(crate) fn database_acquire(&self, core: &ResolvedCore, id: u32) -> Result<NonNull<ModelSlot>> {
         if id == 0 {
             return Err(Error::new(Status::Failure, Cause::UnknownModel(0)));
         }
+        if self.settings.look_ups == LookUps::LockFree {
+            // SAFETY: the record of an owned core, initialised; its buckets' changing parts are atomics, and the sequence too.
+            let walk = Walk(unsafe { self.arenas.databases.add(flat(core.device, core.core)).as_ref() });
+            let longest = self.arenas.capacities.models as u32;
+            match sync::take(&walk, u64::from(id), longest, |node| self.wake_drainer(slot_of(node))) {
+                Taken::Found(node) => return Ok(slot_of(node)),
+                Taken::Absent => return Err(Error::new(Status::Failure, Cause::UnknownModel(id))),
+                Taken::Unsettled => {}
+            }
+        }
+        self.database_acquire_locked(core, id)
+    }
+
+    /// The documented shape: found and counted under the lock.
+    #[cold]
+    fn database_acquire_locked(&self, core: &ResolvedCore, id: u32) -> Result<NonNull<ModelSlot>> {
         let _held = self.database_lock(core);
         let node = self.database(core).find(u64::from(id)).ok_or(Error::new(Status::Failure, Cause::UnknownModel(id)))?;
         let slot = slot_of(node);
@@ -110,8 +175,15 @@ impl<D: Driver, H: Hooks> System<D, H> {
         // SAFETY: slots are type-stable; the count is an atomic that nobody resets in bulk.
         let count = unsafe { &(*slot.as_ptr()).model.ref_count };
         if sync::leave(count) {
-            self.hooks.wake(low_half(count), i32::MAX as u32);
+            self.wake_drainer(slot);
         }
+    }
+
+    /// Wakes whoever waits for the last reference.
+    #[cold]
+    fn wake_drainer(&self, slot: NonNull<ModelSlot>) {
+        // SAFETY: as in `database_release`.
+        self.hooks.wake(low_half(unsafe { &(*slot.as_ptr()).model.ref_count }), i32::MAX as u32);
     }
 
     /// Makes a model unfindable and announces the drain. The model is the caller's once [`drained`](Self::drained) said so.
@@ -121,9 +193,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
     pub(crate) fn database_remove(&self, core: &ResolvedCore, id: u32) -> Result<NonNull<ModelSlot>> {
         let slot = {
             let _held = self.database_lock(core);
-            self.database_changes(core);
-            let node = self.database(core).remove(u64::from(id));
-            self.database_changes(core);
+            let node = sync::change(self.database_sequence(core), || self.database(core).remove(u64::from(id)));
             slot_of(node.ok_or(Error::new(Status::Failure, Cause::UnknownModel(id)))?)
         };
         // SAFETY: as in `database_release`. Outside the lock: draining under it would keep out those who must look up.

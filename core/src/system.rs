@@ -11,13 +11,16 @@ use crate::context::{ResolvedCore, Tree};
 use crate::driver::Driver;
 use crate::error::{Cause, Error, Result};
 use crate::hooks::Hooks;
+use crate::instance::Instance;
 use crate::lnc;
+use crate::model_db::LookUps;
 use crate::sync::{self, Guard};
 
 /// What init settled.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
     pub(crate) arch: Arch,
+    pub(crate) instance: Instance,
     pub(crate) cores_per_device: u32,
     pub(crate) logical_core_size: u32,
     /// Number of the first owned logical core, counted from core 0 of the driver's device 0.
@@ -28,9 +31,12 @@ pub(crate) struct Settings {
     pub(crate) ring_entries: u32,
     pub(crate) scratchpad_page_size: u64,
     pub(crate) scratchpad_on_single_core: bool,
+    /// Asked for and possible.
+    pub(crate) contiguous_scratchpad: bool,
     /// Feature bits of the driver.
     pub(crate) features: u64,
     pub(crate) verbose_memory_table: bool,
+    pub(crate) look_ups: LookUps,
 }
 
 impl Settings {

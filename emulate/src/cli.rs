@@ -62,6 +62,9 @@ pub(crate) struct Options {
     /// Refuses and reports what damages or misleads a real device without a word.
     #[arg(long)]
     strict: bool,
+    /// Answers without positive return values, as the release notes of driver 2.29 promise.
+    #[arg(long)]
+    precise_errnos: bool,
     /// Tells every call on a device.
     #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "text", value_name = "STYLE")]
     pub(crate) trace: Option<Style>,
@@ -71,8 +74,11 @@ pub(crate) struct Options {
     /// Where trace, diagnoses and report go instead of standard error.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Answers every request with 0 and models nothing: what supervision itself costs, for measurements.
+    #[arg(long, hide = true)]
+    pub(crate) null: bool,
     /// The program and its arguments.
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
     pub(crate) program: Vec<OsString>,
 }
 
@@ -92,6 +98,7 @@ impl Options {
             routing,
             hbm_bytes: self.hbm.unwrap_or(base.hbm_bytes),
             strict: self.strict,
+            precise_errnos: self.precise_errnos,
             ..base
         }
     }

@@ -18,12 +18,14 @@ mod launch;
 mod ledger;
 mod memory;
 mod nodes;
+mod null;
 mod output;
 mod paths;
 mod process;
 mod program;
 mod remote;
 mod report;
+mod requests;
 mod seccomp;
 mod supervisor;
 mod world;
@@ -71,6 +73,9 @@ fn run(options: &Options) -> Result<u8, String> {
     let (first, limit) = launch::window().map_err(|error| error.to_string())?;
     let [program, arguments @ ..] = &options.program[..] else { return Err("no program".to_owned()) };
     let child = launch::launch(program, arguments, first, &limit).map_err(|error| error.to_string())?;
+    if options.null {
+        return null::run(&child).map(|status| status as u8).map_err(|error| format!("the supervision ended: {error}"));
+    }
     let mut supervisor = Supervisor::new(world, child, Processes::new(first), Faults::new(options.fail.clone()), signals)
         .map_err(|error| error.to_string())?;
     let status = supervisor.run().map_err(|error| format!("the supervision ended: {error}"))?;

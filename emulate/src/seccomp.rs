@@ -107,6 +107,13 @@ impl Listener {
         if count > 0 && ready.revents & libc::POLLIN != 0 { self.receive() } else { Ok(None) }
     }
 
+    /// Whether nobody is left who could make a call.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        let mut ready = libc::pollfd { fd: self.0.as_raw_fd(), events: 0, revents: 0 };
+        // SAFETY: one struct is read and written.
+        unsafe { libc::poll(&raw mut ready, 1, 0) > 0 && ready.revents & libc::POLLHUP != 0 }
+    }
+
     /// Whether the thread still waits: only then is what was read of its memory and its files its own.
     pub(crate) fn still_valid(&self, id: u64) -> bool {
         // SAFETY: the request reads one u64.

@@ -6,17 +6,12 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use nrt_core::driver::Errno;
-use nrt_sim::request::{self, Call, Outcome};
-
 use crate::faults::Faults;
 use crate::files::Told;
-use crate::inject::{Failure, Stopped};
 use crate::launch;
-use crate::output::{self, Line};
+use crate::output::Line;
 use crate::paths::Tree;
 use crate::process::Processes;
-use crate::program::Program;
 use crate::seccomp::{Answer, Listener, Notification};
 use crate::world::World;
 
@@ -135,6 +130,9 @@ impl Supervisor {
 
     /// How long to wait at most, in milliseconds.
     fn patience(&self) -> i32 {
+        if !self.waiting.is_empty() {
+            return 0;
+        }
         let now = Instant::now();
         let due = self.deferred.iter().map(|(due, _)| due.saturating_duration_since(now)).min();
         let exec = (!self.processes.in_exec().is_empty()).then_some(EXEC_WATCH);
@@ -163,15 +161,17 @@ impl Supervisor {
                 match event.u64 {
                     SIGNALS => self.forward_signals(),
                     LISTENER if event.events & libc::EPOLLIN as u32 != 0 => {
-                        let mut next = self.listener.receive()?;
-                        while let Some(call) = next {
-                            self.serve(&call);
-                            next = self.waiting.pop_front();
+                        if let Some(call) = self.listener.receive()? {
+                            self.waiting.push_back(call);
                         }
                     }
                     LISTENER => return Ok(self.finish()),
                     _ => {}
                 }
+            }
+            // One at a time, so that the ends of processes are seen before the calls that follow them.
+            if let Some(call) = self.waiting.pop_front() {
+                self.serve(&call);
             }
         }
     }
@@ -333,81 +333,10 @@ impl Supervisor {
         self.world.output.trace(&line);
     }
 
-    fn count(&mut self, name: &'static str, result: i64, start: Instant) {
+    pub(crate) fn count(&mut self, name: &'static str, result: i64, start: Instant) {
         let cost = self.costs.entry(name).or_default();
         cost.calls += 1;
         cost.failures += u64::from(result < 0);
         cost.time += start.elapsed();
-    }
-
-    /// A request to the driver.
-    fn request(&mut self, call: &Notification, pid: u32, start: Instant) {
-        let (fd, number) = (call.args[0] as RawFd, call.args[1] as u32);
-        // These are the kernel's own on every descriptor.
-        let generic = [libc::FIOCLEX as u32, libc::FIONCLEX as u32, libc::FIONBIO as u32, libc::FIOASYNC as u32];
-        let file = if generic.contains(&number) { None } else { self.processes.file(&self.world.memory, pid, fd) };
-        let Some(file) = file else {
-            self.listener.answer(call.id, Answer::Continue);
-            return;
-        };
-        let world = &self.world;
-        let Some(request) = request::find(world.kernel.config().version, number) else {
-            let told = (Some(Answer::Errno(libc::EINVAL)), Some("this driver has no such request"));
-            self.answered(call, pid, Some(file.device), ("ioctl", None), vec![("request", number.into())], told, start);
-            return;
-        };
-        let (checked, device) = (world.kernel.config().strict || world.traced, file.device);
-        let before = checked.then(|| world.kernel.hazards(device));
-        let program = Program { world, pid, tid: call.tid };
-        let mut answering = Call::new(&world.kernel, &program, pid, device, call.args[2]);
-        let fault = self.faults.errno(request.name);
-        let outcome = match fault {
-            Some(errno) => Outcome::Errno(Errno(errno)),
-            // The argument was read from memory that may be another process's by now, unless the thread still waits.
-            None if !self.listener.still_valid(call.id) => return,
-            None => answering.run(request, file.misc),
-        };
-        let result = outcome.raw();
-        let answer = if result < 0 { Answer::Errno(-result as i32) } else { Answer::Value(result) };
-        if let Some(before) = before {
-            world.hazards_since(pid, device, &before);
-        }
-        if world.traced {
-            let remark = if fault.is_some() { Some("as asked for") } else { output::remark(outcome) };
-            world.output.trace(&Line {
-                pid,
-                tid: call.tid,
-                device: Some(device),
-                name: request.name,
-                fields: output::fields(request, &answering),
-                outputs: answering.outputs(),
-                path: None,
-                result,
-                remark,
-                time: start.elapsed(),
-            });
-        }
-        if let Outcome::Fatal { signal, what } = outcome {
-            self.kill(call, pid, signal, what);
-        } else {
-            self.listener.answer(call.id, answer);
-        }
-        self.count(request.name, if result == 0 { 0 } else { -1 }, start);
-    }
-
-    /// Ends a program that the real driver would not have survived either.
-    fn kill(&mut self, call: &Notification, pid: u32, signal: i32, what: &str) {
-        self.world.output.fatal(pid, signal, what);
-        if signal == libc::SIGSEGV {
-            match Stopped::new(&self.listener, call).and_then(Stopped::crash) {
-                Ok(()) => return,
-                Err(Failure::Gone(status)) => return self.gone(call.tid, status),
-                // Somebody else traces it: the plain signal has to do.
-                Err(Failure::Unable) => {}
-            }
-        }
-        // SAFETY: numbers; the process waits for an answer, so its id is its own.
-        unsafe { libc::kill(pid as libc::pid_t, signal) };
-        self.listener.answer(call.id, Answer::Errno(libc::EFAULT));
     }
 }

@@ -25,6 +25,7 @@
 //! | top | `arch` | | `"sunda"`, `"cayman"` or `"mariana"`; the caller may put another in its place |
 //! | | `devices` | 1 | 1..=32 |
 //! | | `logical_core_size` | 1 on sunda, else 2 | 1 on sunda, else 1 or 2 |
+//! | | `scratchpad` | `"paged"` | `"paged"`: pages of 512 MiB; `"contiguous"`: one piece of 64 MiB pages on the first core of each HBM. Where the machine cannot have that, the log says so and it is paged |
 //! | | `threads` | 1 | 1..=16 threads that serve requests |
 //! | | `requests` | 0 | requests in total, dealt round-robin over the models |
 //! | | `reload_every` | 0 | completed requests between two reloads, models in turn; 0 = never |
@@ -106,6 +107,8 @@ pub struct Deployment {
     pub devices: u32,
     /// Physical cores of a logical core, 1 or 2.
     pub logical_core_size: u32,
+    /// Whether the scratchpad is asked for in one piece.
+    pub contiguous_scratchpad: bool,
     /// Threads that serve requests, 1..=16.
     pub threads: u32,
     /// Requests in total.
@@ -127,6 +130,7 @@ impl Deployment {
             threads: 0,
             requests: 0,
             reload_every: 0,
+            contiguous_scratchpad: false,
             count: 0,
             models: [const { Model::new() }; MAX_MODELS],
         }
@@ -158,6 +162,7 @@ impl Deployment {
         self.threads = 1;
         self.requests = 0;
         self.reload_every = 0;
+        self.contiguous_scratchpad = false;
         self.count = 0;
     }
 }

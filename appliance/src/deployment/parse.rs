@@ -9,8 +9,12 @@ use super::reader::{Keys, Place, Reader, Refused, Result};
 use super::{Deployment, MAX_BYTES, MAX_DEVICES, MAX_MODELS, MAX_TENSORS, MAX_TEXT_BYTES, MAX_THREADS, MAX_ULIBS};
 use nrt_core::Usage;
 
-const TOP: Keys =
-    Keys { names: &["arch", "models", "devices", "logical_core_size", "threads", "requests", "reload_every"], required: 2 };
+const TOP: Keys = Keys {
+    names: &["arch", "models", "devices", "logical_core_size", "scratchpad", "threads", "requests", "reload_every"],
+    required: 2,
+};
+/// What the scratchpad of a core can be.
+const SCRATCHPADS: &[&str] = &["paged", "contiguous"];
 const MODEL: Keys = Keys {
     names: &[
         "name",
@@ -83,6 +87,7 @@ fn document(reader: &mut Reader<'_, '_>, simulate: Option<Arch>, deployment: &mu
                 deployment.logical_core_size = clamp(reader.number(0, u64::MAX)?);
                 size_at = reader.at();
             }
+            "scratchpad" => deployment.contiguous_scratchpad = reader.choice(SCRATCHPADS)? == 1,
             "threads" => deployment.threads = reader.number(1, MAX_THREADS)? as u32,
             "requests" => deployment.requests = reader.number(0, u64::MAX)?,
             _ => deployment.reload_every = reader.number(0, u64::MAX)?,

@@ -11,10 +11,10 @@ use crate::deployment::{Deployment, Model};
 
 /// Scratchpad page of the runtime in bytes.
 pub(super) const SCRATCHPAD_PAGE_BYTES: u64 = 512 << 20;
+/// Scratchpad page where the scratchpad is in one piece.
+const CONTIGUOUS_PAGE_BYTES: u64 = 64 << 20;
 /// Most scratchpad pages of a core.
 const MAX_SCRATCHPAD_PAGES: u64 = 1024;
-/// Allocations of a microcode library that models share: the image and the table.
-const LIBRARY_NODES: u64 = 2;
 
 /// Slots of one pool: what a deployment needs and what there is.
 struct Demand {
@@ -52,15 +52,20 @@ pub(super) fn check(deployment: &Deployment, sources: &Sources, capacities: Capa
         let io = (model.inputs.len() + model.outputs.len()) as u64;
         let subgraphs = u64::from(model.subgraphs);
         let bound = u64::from(deployment.threads) * io;
-        let pieces = (0..model.subgraphs).map(|relative| plan::pieces_on_core(model, source.bytes(), relative)).sum::<u64>();
+        let on_all = |count: &dyn Fn(u32) -> u64| (0..model.subgraphs).map(count).sum::<u64>();
+        let own = on_all(&|relative| plan::nodes_on_core(model, deployment.arch(), source.bytes(), relative));
+        let variables = on_all(&|relative| plan::variables_on_core(model, source.bytes(), relative));
         // Models of one core share pages and library; what is counted twice here is taken back below.
-        let shared = pages(model) + library_nodes(model, deployment.arch());
-        nodes.add(index, pieces + bound + shared * subgraphs);
+        let shared = pages(deployment, model) + library_nodes(model, deployment.arch());
+        nodes.add(index, own + bound + shared * subgraphs);
         models.add(index, subgraphs);
-        mem_refs.add(index, pieces + io * subgraphs);
+        mem_refs.add(index, variables + io * subgraphs);
         tensors.add(index, bound);
-        if pages(model) > MAX_SCRATCHPAD_PAGES {
-            let (name, need) = (&model.name, pages(model));
+        // In one piece, the slices of all subgraphs are on one core.
+        let slices = if deployment.contiguous_scratchpad { subgraphs } else { 1 };
+        let need = pages(deployment, model) * slices;
+        if need > MAX_SCRATCHPAD_PAGES {
+            let name = &model.name;
             say(format_args!(
                 "model \"{name}\", key \"scratchpad_bytes\": {need} scratchpad pages are needed, a core has {MAX_SCRATCHPAD_PAGES}"
             ));
@@ -82,14 +87,15 @@ pub(super) fn check(deployment: &Deployment, sources: &Sources, capacities: Capa
     if fits { Ok(()) } else { Err(Exit::Usage) }
 }
 
-/// Scratchpad pages of a model on each of its cores.
-fn pages(model: &Model) -> u64 {
-    model.scratchpad_bytes.div_ceil(SCRATCHPAD_PAGE_BYTES)
+/// Scratchpad pages of a model: on each of its cores or, in one piece, for each of them on the first one.
+fn pages(deployment: &Deployment, model: &Model) -> u64 {
+    let page = if deployment.contiguous_scratchpad { CONTIGUOUS_PAGE_BYTES } else { SCRATCHPAD_PAGE_BYTES };
+    model.scratchpad_bytes.div_ceil(page)
 }
 
-/// Allocations of the microcode library of a core that runs this model.
+/// Allocations of the microcode library that a core keeps for this model and others.
 fn library_nodes(model: &Model, arch: Arch) -> u64 {
-    if arch == Arch::Sunda && model.ulibs != 0 { LIBRARY_NODES } else { 0 }
+    if arch == Arch::Sunda && model.ulibs == 1 { plan::LIBRARY_NODES.into() } else { 0 }
 }
 
 /// Nodes that models of one core share, beyond the first of each.
@@ -99,7 +105,7 @@ fn counted_twice(deployment: &Deployment) -> u64 {
         for relative in 0..deployment.logical_core_size {
             let here = || deployment.models().iter().filter(|model| model.vnc == vnc && model.subgraphs > relative);
             let both = |count: &dyn Fn(&Model) -> u64| here().map(count).sum::<u64>() - here().map(count).max().unwrap_or(0);
-            twice += both(&pages) + both(&|model| library_nodes(model, deployment.arch()));
+            twice += both(&|model| pages(deployment, model)) + both(&|model| library_nodes(model, deployment.arch()));
         }
     }
     twice

@@ -7,10 +7,8 @@ use nrt_sim::{Hazards, Live, Sim};
 
 use super::driver::{After, Door, Held};
 use super::findings::Findings;
+use super::plan::LIBRARY_NODES;
 use super::server::{PATIENCE_NS, Runtime};
-
-/// Nodes of the microcode library that a core keeps for models to come: the image and the table.
-const LIBRARY_NODES: u32 = 2;
 
 /// Bytes of pinned host memory that the driver library keeps for each core's staged copies (`nrt-api` §8).
 const BOUNCE_BYTES: u64 = 2 << 20;

@@ -121,6 +121,7 @@ fn held(server: &Server<'_>, loaded: &Loaded<'_>, relative: u32) -> nrt_core::Re
     let host_bit = server.runtime.arch().host_memory_bit();
     loaded.for_each_variable(relative, |variable, _| {
         if let Some(usage) = variable.usage
+            && !variable.remote
             && variable.address & host_bit != 0
         {
             held.host[usage.number()] += variable.bytes;

@@ -73,6 +73,7 @@ fn through(door: &Door<'_>, job: Job<'_>) {
     config.cores = door.cores();
     config.logical_core_size = Some(deployment.logical_core_size);
     config.scratchpad_page_size = SCRATCHPAD_PAGE_BYTES;
+    config.contiguous_scratchpad = deployment.contiguous_scratchpad;
     match Runtime::init(&STORAGE, &reserved, config) {
         Ok(runtime) => {
             if let Err(error) = runtime.install() {

@@ -10,16 +10,24 @@
 //! | 0x100 + i | code of engine i in the order PE, ACT, POOL, DVE, SP |
 //! | 0x105 | spill |
 //! | 0x200 + i | region i |
+//! | 0x300 | with a scratchpad: a variable at the start of the arena, as long as it is in one piece |
+//! | 0x301 | with a scratchpad: the state buffer |
+//! | 0x302 | with a scratchpad: a pointer to 0x300 |
+//! | 0x303 | with a scratchpad: a pointer table of inputs, outputs, 0x300 and 0x301 |
+//! | 0x304 | with a scratchpad, on every core but the first: the first weight chunk of the first one, borrowed |
 //! | 0x1_0000 + n | the n-th weight chunk on this core: chunk n × subgraphs + the core's place in the logical core |
 //!
 //! # Content
 //! Weights carry the bytes of their source. Code carries a seeded stream of its own, and so does a microcode library; all
-//! models get the same libraries, since those of one SUNDA core share a single copy. Spill and further regions have no
-//! content.
+//! models get the same libraries: those of one SUNDA core that have a single one share it, those with more have sets of their
+//! own. Spill and further regions have no content.
 
 use heapless::Vec;
 use nrt_core::arch::Arch;
-use nrt_core::model::{ByteSource, Carveout, Chunks, IoPlan, ModelPlan, RegionPlan, SubgraphPlan, UcodeFunction, UcodeLibrary};
+use nrt_core::model::{
+    Arena, ByteSource, Carveout, Chunks, IoPlan, ModelPlan, RegionPlan, SubgraphPlan, UcodeFunction, UcodeLibrary, VariableKind,
+    VariablePlan,
+};
 use nrt_core::{Location, Usage};
 
 use super::source::Seeded;
@@ -30,7 +38,17 @@ const OUTPUTS: u32 = INPUTS + MAX_TENSORS as u32;
 const CODE: u32 = 0x100;
 const SPILL: u32 = CODE + ENGINES as u32;
 const REGIONS: u32 = 0x200;
+const SCRATCHPAD: u32 = 0x300;
+const STATE_BUFFER: u32 = 0x301;
+const POINTER: u32 = 0x302;
+const POINTER_TABLE: u32 = 0x303;
+const BORROWED: u32 = 0x304;
 const WEIGHTS: u32 = 0x1_0000;
+
+/// A slice of the scratchpad begins where the one before ends, and what is in it at a multiple of this.
+const SLICE_ALIGN: u64 = 4096;
+/// Most variables of a plan beside its regions, inputs and outputs.
+const MAX_VARIABLES: usize = 5;
 
 /// Engines that have code.
 const ENGINES: usize = 5;
@@ -78,8 +96,23 @@ pub(super) fn weight_chunks(model: &Model, weight_bytes: u64, relative: u32) -> 
     chunks.saturating_sub(u64::from(relative)).div_ceil(step)
 }
 
+/// Allocations of a set of microcode libraries: the images and the table.
+pub(super) const LIBRARY_NODES: u32 = 2;
+
+/// Allocations of a model alone on one of its cores, without its share of the scratchpad.
+pub(super) fn nodes_on_core(model: &Model, arch: Arch, weight_bytes: u64, relative: u32) -> u64 {
+    let own_set = if arch == Arch::Sunda && model.ulibs > 1 { LIBRARY_NODES } else { 0 };
+    pieces_on_core(model, weight_bytes, relative) + u64::from(own_set) + u64::from(model.scratchpad_bytes != 0)
+}
+
+/// Variables of a model on one of its cores, without inputs and outputs.
+pub(super) fn variables_on_core(model: &Model, weight_bytes: u64, relative: u32) -> u64 {
+    let planned = if model.scratchpad_bytes == 0 { 0 } else { 4 + u64::from(relative != 0) };
+    pieces_on_core(model, weight_bytes, relative) + planned
+}
+
 /// Pieces of memory that a model has on one of its cores.
-pub(super) fn pieces_on_core(model: &Model, weight_bytes: u64, relative: u32) -> u64 {
+fn pieces_on_core(model: &Model, weight_bytes: u64, relative: u32) -> u64 {
     let code = code_bytes(model).iter().filter(|bytes| **bytes != 0).count() as u64;
     weight_chunks(model, weight_bytes, relative) + code + u64::from(model.spill_bytes != 0) + model.regions.len() as u64
 }
@@ -108,12 +141,14 @@ pub(super) fn known_pieces(model: &Model, weight_bytes: u64) -> impl Iterator<It
     weights.chain(code)
 }
 
-/// Calls `work` with the plan of a model whose weights come from `weights`.
+/// Calls `work` with the plan of a model whose weights come from `weights`; `scratchpad_piece` = most bytes of scratchpad that
+/// are in one piece.
 pub(super) fn with_plan<R>(
     model: &Model,
     arch: Arch,
     weights: &dyn ByteSource,
     weight_bytes: u64,
+    scratchpad_piece: u64,
     work: impl FnOnce(&ModelPlan<'_>) -> R,
 ) -> R {
     let code: [Seeded; ENGINES] = core::array::from_fn(|engine| Seeded(CODE_SEED + engine as u64));
@@ -128,11 +163,21 @@ pub(super) fn with_plan<R>(
     let outputs = io(&model.outputs, OUTPUTS);
     let regions: Vec<Vec<RegionPlan<'_>, MAX_PLAN_REGIONS>, MAX_SUBGRAPHS> =
         (0..model.subgraphs).map(|relative| regions(model, weights, weight_bytes, &code, relative)).collect();
+    let io_ids = inputs.iter().chain(&outputs).map(|io| io.variable);
+    let table: Vec<u32, MAX_TABLE> = io_ids.chain([SCRATCHPAD, STATE_BUFFER]).collect();
+    let variables: Vec<Vec<VariablePlan<'_>, MAX_VARIABLES>, MAX_SUBGRAPHS> = (0..model.subgraphs)
+        .map(|relative| {
+            let borrowed = (relative != 0).then_some(model.weight_chunk_bytes.min(weight_bytes));
+            variables(model.scratchpad_bytes.min(scratchpad_piece), &table, borrowed)
+        })
+        .collect();
     let subgraphs: Vec<SubgraphPlan<'_>, MAX_SUBGRAPHS> = regions
         .iter()
-        .map(|regions| SubgraphPlan {
+        .zip(&variables)
+        .map(|(regions, variables)| SubgraphPlan {
             regions,
-            local_scratchpad_bytes: model.scratchpad_bytes,
+            variables,
+            local_scratchpad_bytes: model.scratchpad_bytes.next_multiple_of(SLICE_ALIGN),
             libraries: &libraries,
             carveouts,
             inputs: &inputs,
@@ -141,6 +186,26 @@ pub(super) fn with_plan<R>(
         })
         .collect();
     work(&ModelPlan { name: &model.name, subgraphs: &subgraphs })
+}
+
+/// Most entries of a pointer table.
+const MAX_TABLE: usize = 2 * MAX_TENSORS + 2;
+
+/// The variables of a core that are no regions; none without a scratchpad.
+fn variables(scratchpad: u64, table: &[u32], borrowed: Option<u64>) -> Vec<VariablePlan<'_>, MAX_VARIABLES> {
+    if scratchpad == 0 {
+        return Vec::new();
+    }
+    let plan = |variable, name, kind, bytes| VariablePlan { variable, name, kind, bytes, ..VariablePlan::EMPTY };
+    let arena = VariableKind::VirtualTemporary { arena: Arena::Local, offset: 0 };
+    let always = [
+        plan(SCRATCHPAD, "scratchpad", arena, scratchpad),
+        plan(STATE_BUFFER, "state buffer", VariableKind::StateBuffer, 0),
+        plan(POINTER, "pointer", VariableKind::Pointer { target: SCRATCHPAD, io: false }, 0),
+        plan(POINTER_TABLE, "pointer table", VariableKind::PointerTable { variables: table }, 0),
+    ];
+    let remote = VariableKind::Remote { subgraph: 0, variable: WEIGHTS };
+    always.into_iter().chain(borrowed.map(|bytes| plan(BORROWED, "borrowed weights", remote, bytes))).collect()
 }
 
 fn io(tensors: &[Tensor], first: u32) -> Vec<IoPlan<'_>, MAX_TENSORS> {

@@ -10,6 +10,7 @@ use nrt_core::model::ModelPlan;
 use nrt_core::reserved_hbm::ReservedHbm;
 use nrt_linux::LinuxHooks;
 
+use super::capacity::SCRATCHPAD_PAGE_BYTES;
 use super::driver::Door;
 use super::findings::Findings;
 use super::locked::Locked;
@@ -94,12 +95,17 @@ impl<'a> Server<'a> {
         }
     }
 
+    /// Most bytes of scratchpad that are in one piece.
+    fn scratchpad_piece(&self) -> u64 {
+        if self.runtime.contiguous_scratchpad() { u64::MAX } else { SCRATCHPAD_PAGE_BYTES }
+    }
+
     /// Loads a model and makes its new id known. A failure is recorded, and all stop.
     fn load(&self, index: usize) -> Option<Loaded<'a>> {
         let (model, seat, source) = self.entry(index)?;
         let reading = Reading::new(source);
         let load = |plan: &ModelPlan<'_>| self.runtime.core(model.vnc)?.load(plan);
-        let loaded = plan::with_plan(model, self.runtime.arch(), &reading, source.bytes(), load);
+        let loaded = plan::with_plan(model, self.runtime.arch(), &reading, source.bytes(), self.scratchpad_piece(), load);
         match loaded {
             Ok(loaded) => {
                 seat.set(loaded.id());

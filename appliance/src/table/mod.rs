@@ -10,14 +10,12 @@
 //!
 //! ND is a device and NC a core of it. A class of usages has a column only if some row holds something of it.
 
-mod size;
-
 use core::fmt::{self, Write};
 
 use crate::quote::Quote;
 use nrt_core::{Class, Usage};
 
-pub use size::Size;
+pub use nrt_core::Size;
 
 /// Whose bytes a row counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@ mod pool;
 pub(crate) mod ranges;
 mod slots;
 mod storage;
+mod tables;
 
 pub(crate) use pool::{Handle, PoolWords, Slot, SlotPool};
 pub(crate) use slots::*;

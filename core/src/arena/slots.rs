@@ -6,8 +6,8 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 use super::Slot;
 use crate::abi::{
     dma_mem_log_entry_t, dmem_allocator_t, dmem_list_t, dmem_ref_node_t, dmem_t, ht_node_t, ht_t, kbl_fmap_t, mem_ref_t, model_t,
-    ndl_device_t, ndl_mem_info_t, nrt_tensor_storage_t, nrt_tensor_t, tdrv_scratchpad_cleanup_info_t, ucode_func_info_t,
-    ucode_lib_info_t, ucode_lib_set_info_t,
+    ndl_device_t, ndl_mem_info_t, nrt_tensor_storage_t, nrt_tensor_t, tdrv_scratchpad_cleanup_info_t, ucode_lib_info_t,
+    ucode_lib_set_info_t,
 };
 
 /// Devices of a process.
@@ -103,15 +103,38 @@ pub(crate) struct ModelSlot {
     pub(crate) feature_maps: [kbl_fmap_t; MAX_FEATURE_MAPS],
     pub(crate) cleanup: tdrv_scratchpad_cleanup_info_t,
     pub(crate) group: dmem_list_t,
+    /// Libraries of its own.
+    pub(crate) ulib: UlibSlot,
+    pub(crate) io_names: IoNameTable,
+    pub(crate) io_name_entries: [IoName; MAX_FEATURE_MAPS],
     /// Logical core of the model.
     pub(crate) vnc: AtomicU32,
     /// Physical core of the logical core.
     pub(crate) relative: AtomicU32,
-    /// 1 while the model counts as a user of the core's shared microcode library.
+    /// Whose microcode libraries the model uses: see `ulib::user`.
     pub(crate) uses_ulib: AtomicU32,
     meta: Meta,
 }
 slot_with_meta!(ModelSlot);
+
+/// Buckets of the map from input or output variable to name.
+pub(crate) const IO_NAME_BUCKETS: usize = 32;
+
+/// The map from the variables of inputs and outputs to their names: header and buckets in one block.
+#[repr(C)]
+pub(crate) struct IoNameTable {
+    pub(crate) table: ht_t,
+    pub(crate) buckets: [ht_node_t; IO_NAME_BUCKETS],
+}
+
+/// An entry of that map. The original's layout is not documented apart from what it holds.
+#[repr(C)]
+pub(crate) struct IoName {
+    /// In the declaration of the input or output.
+    pub(crate) name: *const u8,
+    pub(crate) is_input: bool,
+    pub(crate) node: ht_node_t,
+}
 
 /// Bytes of a variable name, NUL included.
 pub(crate) const MEM_REF_NAME: usize = 64;
@@ -164,12 +187,13 @@ pub(crate) struct ModelDb {
     pub(crate) buckets: [ht_node_t; MODEL_DB_BUCKETS],
 }
 
-/// The microcode library that all models of one SUNDA core share.
+/// A set of microcode libraries: the one that all models of a SUNDA core share, or a model's own.
 #[repr(C)]
 pub(crate) struct UlibSlot {
     pub(crate) set: ucode_lib_set_info_t,
-    pub(crate) lib: ucode_lib_info_t,
-    pub(crate) functions: [ucode_func_info_t; MAX_UCODE_FUNCTIONS],
+    pub(crate) libs: [ucode_lib_info_t; MAX_UCODE_LIBRARIES],
+    /// Functions of all libraries, in memory of the tables; null = none.
+    pub(crate) functions: *mut u8,
 }
 
 /// What one core needs beyond its `tpb_t`. The plain words are read and written under the core's memory lock only; they

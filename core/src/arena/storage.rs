@@ -3,12 +3,14 @@
 use core::cell::UnsafeCell;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Release};
-use core::sync::atomic::{AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 use super::slots::*;
+use super::tables::{TableBlock, TableWords, Tables};
 use super::{PoolWords, SlotPool};
 use crate::abi::{dma_mem_log_entry_t, dmem_allocator_t, tdrv_ctx_t, virtual_core_t};
 use crate::error::{Cause, Error, Pool, Result};
+use crate::forensics::OomRecords;
 use crate::status::Status;
 
 /// Sizes of the pools of a [`Storage`].
@@ -18,7 +20,8 @@ pub struct Capacities {
     pub nodes: usize,
     /// Models times the cores each spans.
     pub models: usize,
-    /// Placed variables of all models.
+    /// Placed variables of all models. Their lists and tables, and the functions of microcode libraries, have 256 bytes for each
+    /// of these.
     pub mem_refs: usize,
     /// Tensors.
     pub tensors: usize,
@@ -56,8 +59,12 @@ pub struct Storage<const NODES: usize, const MODELS: usize, const MEM_REFS: usiz
     group: UnsafeCell<[GroupSlot; NODES]>,
     models: UnsafeCell<[ModelSlot; MODELS]>,
     mem_refs: UnsafeCell<[MemRefSlot; MEM_REFS]>,
+    table_words: TableWords,
+    tables: UnsafeCell<[TableBlock; MEM_REFS]>,
+    table_tags: UnsafeCell<[AtomicU8; MEM_REFS]>,
     tensors: UnsafeCell<[TensorSlot; TENSORS]>,
     storages: UnsafeCell<[StorageSlot; TENSORS]>,
+    oom: UnsafeCell<OomRecords>,
     ring: UnsafeCell<[[dma_mem_log_entry_t; RING]; MAX_DEVICES]>,
     notes: UnsafeCell<[[RingNote; RING]; MAX_DEVICES]>,
 }
@@ -99,8 +106,10 @@ impl<const NODES: usize, const MODELS: usize, const MEM_REFS: usize, const TENSO
     pub const fn new() -> Self {
         assert!(NODES >= MAX_CORES_PER_DEVICE && NODES < 1 << 24, "nodes: 8 to 2^24 - 1");
         assert!(MODELS >= 1 && MEM_REFS >= 1 && TENSORS >= 1, "every pool needs a slot");
+        assert!(MEM_REFS < 1 << 24, "mem_refs: 1 to 2^24 - 1");
         assert!(RING >= MAX_CORES_PER_DEVICE, "the event ring needs an entry per core");
-        // SAFETY: every member is an integer, an atomic, a raw pointer, a bool or an array of such; zero is a value of each.
+        // SAFETY: every member is an integer, an atomic, a raw pointer, a bool, uninitialised memory or an array of such; zero
+        // is a value of each.
         unsafe { core::mem::zeroed() }
     }
 
@@ -139,13 +148,16 @@ impl<const NODES: usize, const MODELS: usize, const MEM_REFS: usize, const TENSO
                 group: SlotPool::new(cell(&self.group), NODES as u32, group, Pool::GroupEntries),
                 models: SlotPool::new(cell(&self.models), MODELS as u32, models, Pool::Models),
                 mem_refs: SlotPool::new(cell(&self.mem_refs), MEM_REFS as u32, mem_refs, Pool::MemRefs),
+                tables: Tables::new(cell(&self.tables), cell(&self.table_tags), MEM_REFS as u32, &self.table_words),
                 tensors: SlotPool::new(cell(&self.tensors), TENSORS as u32, tensors, Pool::Tensors),
                 storages: SlotPool::new(cell(&self.storages), TENSORS as u32, storages, Pool::TensorStorages),
+                oom: NonNull::new_unchecked(self.oom.get()),
                 ring: NonNull::new_unchecked(self.ring.get().cast()),
                 notes: NonNull::new_unchecked(self.notes.get().cast()),
                 ring_len: RING as u32,
             }
         };
+        arenas.tables.reset(used);
         if used {
             arenas.nodes.reset();
             arenas.group.reset();
@@ -181,8 +193,10 @@ pub(crate) struct Arenas {
     pub(crate) group: SlotPool<GroupSlot>,
     pub(crate) models: SlotPool<ModelSlot>,
     pub(crate) mem_refs: SlotPool<MemRefSlot>,
+    pub(crate) tables: Tables,
     pub(crate) tensors: SlotPool<TensorSlot>,
     pub(crate) storages: SlotPool<StorageSlot>,
+    pub(crate) oom: NonNull<OomRecords>,
     ring: NonNull<dma_mem_log_entry_t>,
     notes: NonNull<RingNote>,
     ring_len: u32,

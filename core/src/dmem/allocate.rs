@@ -17,7 +17,7 @@ use crate::text;
 use crate::usage::{Location, Usage};
 
 /// Granule of the driver: what every allocation is aligned to anyway.
-const DRIVER_GRANULE: u64 = 4096;
+pub(super) const DRIVER_GRANULE: u64 = 4096;
 
 /// Arguments of an allocation.
 #[derive(Clone, Copy)]
@@ -91,7 +91,14 @@ impl<D: Driver, H: Hooks> System<D, H> {
         let node = match self.driver.alloc(core.device, &arguments, &mut range) {
             // SAFETY: as above; the range is fresh.
             Ok(()) => unsafe { self.dmem_publish(allocator, core, request, &range) },
-            Err(errno) => Err(refused(core, request, errno)),
+            Err(errno) => {
+                let error = refused(core, request, errno);
+                if let Cause::OutOfMemory(oom) = error.cause {
+                    // SAFETY: by contract.
+                    unsafe { self.oom_record(core, allocator, request, oom) };
+                }
+                Err(error)
+            }
         };
         match (node, request.group, entry) {
             (Ok(node), Some(group), Some(entry)) => {
@@ -133,7 +140,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
     ///
     /// # Safety
     /// As [`dmem_alloc`](Self::dmem_alloc); `range` was just allocated on the device of `core`.
-    unsafe fn dmem_publish(
+    pub(super) unsafe fn dmem_publish(
         &self,
         allocator: NonNull<dmem_allocator_t>,
         core: &ResolvedCore,
@@ -230,7 +237,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
         stolen
     }
 
-    fn any_magazine(&self) -> bool {
+    pub(super) fn any_magazine(&self) -> bool {
         let mut any = false;
         self.for_each_core(|core| any |= self.arenas.core(core.device, core.core).magazine_len.load(Acquire) > 0);
         any
@@ -265,7 +272,7 @@ pub(crate) const EMPTY_RANGE: ndl_mem_info_t = ndl_mem_info_t {
 };
 
 /// The documented status of a refusal (errata 22).
-fn refused(core: &ResolvedCore, request: &DmemRequest<'_>, errno: Errno) -> Error {
+pub(super) fn refused(core: &ResolvedCore, request: &DmemRequest<'_>, errno: Errno) -> Error {
     if errno != Errno::ENOMEM {
         return Error::driver(Call::Alloc, core.device, errno);
     }

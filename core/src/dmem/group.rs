@@ -29,6 +29,23 @@ impl<D: Driver, H: Hooks> System<D, H> {
         }
     }
 
+    /// Calls `visit` with the node of every entry.
+    ///
+    /// # Safety
+    /// `list` is live and does not change meanwhile, its nodes are live.
+    pub(crate) unsafe fn group_for_each(&self, list: NonNull<dmem_list_t>, mut visit: impl FnMut(NonNull<dmem_t>)) {
+        // SAFETY: by contract.
+        unsafe {
+            let mut entry = (*list.as_ptr()).head;
+            while !entry.is_null() {
+                if let Some(node) = NonNull::new((*entry).dmem) {
+                    visit(node);
+                }
+                entry = (*entry).next;
+            }
+        }
+    }
+
     /// Drops one reference per entry and empties the list. The header stays.
     ///
     /// # Safety

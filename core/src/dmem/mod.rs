@@ -5,6 +5,7 @@
 //! when its last reference goes.
 
 mod allocate;
+mod contiguous;
 mod copy;
 mod group;
 mod release;

@@ -99,7 +99,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
                     (*raw).next.store(side.quarantine.load(Relaxed), Relaxed);
                     side.quarantine.store(raw, Relaxed);
                     side.quarantined.store(side.quarantined.load(Relaxed) + 1, Relaxed);
-                    side.quarantined_bytes.fetch_add(range_of(node).size, Relaxed);
+                    side.quarantined_bytes.fetch_add(self.held_bytes(node), Relaxed);
                 }
             }
         }
@@ -185,7 +185,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
             // SAFETY: quarantined nodes belong to nobody but this list, which was detached above.
             unsafe {
                 list = (*node.as_ptr()).next.load(Relaxed);
-                let size = range_of(node).size;
+                let size = self.held_bytes(node);
                 let answer = self.return_range(core, node);
                 let _held = self.memory_lock(core);
                 if answer.is_ok() {

@@ -85,6 +85,9 @@ impl fmt::Display for Cause {
             Self::ScratchpadPageAddress(pa) => {
                 write!(f, "the driver placed a scratchpad page at {pa:#x}, expected a multiple of 4096")
             }
+            Self::ScratchpadGap { expected, address } => {
+                write!(f, "the driver placed a scratchpad page at {address:#x}, expected {expected:#x} below the one before")
+            }
             Self::ScratchpadSpan { offset, size, page_size } => {
                 write!(f, "no page of {page_size} bytes holds {size} bytes at arena offset {offset}")
             }

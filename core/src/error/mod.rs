@@ -275,6 +275,13 @@ pub enum Cause {
     },
     /// A scratchpad page came out of the driver without 4 KiB alignment.
     ScratchpadPageAddress(u64),
+    /// A page of the contiguous scratchpad did not come directly below the one before.
+    ScratchpadGap {
+        /// Where it should be.
+        expected: u64,
+        /// Where it is.
+        address: u64,
+    },
     /// No page holds this span of the arena.
     ScratchpadSpan {
         /// Offset in the arena.

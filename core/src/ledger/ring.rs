@@ -99,6 +99,12 @@ impl<D: Driver, H: Hooks> System<D, H> {
         side.ring_written.store(written + 1, Relaxed);
     }
 
+    /// Number of the newest event of a device; 0 when there was none.
+    pub(crate) fn last_event(&self, device: u32) -> u64 {
+        // SAFETY: device records live for ever; the counter is an atomic.
+        unsafe { (*self.arenas.devices.add(device as usize).as_ptr()).ring_sequence.load(Relaxed) }
+    }
+
     /// Entries the event ring of a device uses: its owned cores' segments together.
     pub(super) fn ring_capacity(&self, device: u32) -> u32 {
         let owned = self.settings.owned_of(device);

@@ -2,11 +2,12 @@
 //!
 //! 1. Check the plan, mint the handle.
 //! 2. Per core: a slot with an empty MODEL heap, an empty variable index, an empty group list and a cleanup record; the
-//!    four are named by a shared slot (`vtpb_info_shared_mr_set_t`).
-//! 3. Reserve scratchpad on all cores.
-//! 4. Per core: allocate every region from the MODEL heap, stage its bytes, record its variable.
-//! 5. Per core: move the four pointers into the model and zero the shared slot; check the carveout; share or stage the
-//!    microcode library; write the input and output contract.
+//!    four are named by a shared slot (`vtpb_info_shared_mr_set_t`). Every variable is entered in the index; then what
+//!    variables say about each other is checked. Up to here the driver is not asked.
+//! 3. Size and reserve scratchpad on all cores.
+//! 4. Per core: place every region and variable, and stage its bytes. Then, in a second pass, remote variables.
+//! 5. Per core: move the four pointers into the model and zero the shared slot; check the carveout; write the input and output
+//!    contract and the map to its names; resolve pointers; stage or share the microcode libraries.
 //! 6. Publish: the second core first, the first core last. Nothing after that can fail.
 //!
 //! Whatever fails before 6, everything is taken back.
@@ -14,26 +15,26 @@
 use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::Ordering::Relaxed;
 
-use crate::abi::{H_MODEL, al_hal_tpb_arch_type_t, dmem_allocator_type_t, kbl_fmap_t, mr_type, vtpb_info_shared_mr_set_t};
+use crate::abi::{H_MODEL, al_hal_tpb_arch_type_t, dmem_allocator_type_t, kbl_fmap_t, vtpb_info_shared_mr_set_t};
 use crate::arch::Arch;
 use crate::arena::{MAX_CORES_PER_VCORE, ModelSlot};
-use crate::dmem::DmemRequest;
 use crate::driver::Driver;
 use crate::error::{Cause, Error, Result};
 use crate::hooks::{Hooks, Level};
 use crate::ledger::TOTAL;
-use crate::scratchpad::Need;
+use crate::scratchpad::{Need, PageAdvice, Placement};
 use crate::status::Status;
 use crate::system::System;
 use crate::text;
-use crate::usage::Usage;
+use crate::ulib::user;
 
 use super::carveout::check_evtaccel;
-use super::{ByteSource, IoPlan, ModelPlan, RegionPlan, SubgraphPlan};
+use super::references::Slots;
+use super::{ByteSource, ModelPlan, SubgraphPlan, VariableKind};
 
 /// The slots of a model under construction, one per subgraph.
 struct Building {
-    slots: [Option<NonNull<ModelSlot>>; MAX_CORES_PER_VCORE],
+    slots: Slots,
     shared: [vtpb_info_shared_mr_set_t; MAX_CORES_PER_VCORE],
 }
 
@@ -79,21 +80,31 @@ impl<D: Driver, H: Hooks> System<D, H> {
 
     fn build(&self, vnc: u32, id: u32, plan: &ModelPlan<'_>, building: &mut Building) -> Result<()> {
         let Building { slots, shared } = building;
-        for (relative, set) in (0..).zip(shared.iter_mut().take(plan.subgraphs.len())) {
+        for (relative, (subgraph, set)) in plan.subgraphs.iter().zip(shared.iter_mut()).enumerate() {
             let slot = self.arenas.models.take()?;
-            slots[relative as usize] = Some(slot);
+            slots[relative] = Some(slot);
             // SAFETY: the slot was free and is this thread's until it is published.
-            unsafe { self.begin_model(vnc, relative, slot, set) };
-        }
-        self.reserve_scratchpad(vnc, plan, slots)?;
-        for (relative, subgraph) in plan.subgraphs.iter().enumerate() {
-            let Some(slot) = slots[relative] else { continue };
-            // SAFETY: as above.
             unsafe {
-                self.stage(vnc, relative as u32, slot, subgraph)?;
+                self.begin_model(vnc, relative as u32, slot, set);
+                // Early: when the load runs out of memory the report names it.
+                text::put(&mut (*slot.as_ptr()).model.name, plan.name);
+                self.mem_refs_enter(slot, subgraph)?;
+            }
+        }
+        // SAFETY: as above, here and below.
+        unsafe {
+            self.check_references(slots, plan)?;
+            let placement = self.reserve_scratchpad(vnc, plan, slots)?;
+            for (relative, subgraph) in plan.subgraphs.iter().enumerate() {
+                self.place_all(vnc, relative, slots, subgraph, &placement)?;
+            }
+            self.borrow_remote(slots, plan)?;
+            for (relative, subgraph) in plan.subgraphs.iter().enumerate() {
+                let Some(slot) = slots[relative] else { continue };
                 self.add(vnc, relative as u32, id, plan.name, slot, &mut shared[relative], subgraph)?;
             }
         }
+        self.advise(id, plan.name, slots);
         // Core 0 is where a look-up starts, so it comes last: whoever finds the model there finds it everywhere.
         for relative in (0..plan.subgraphs.len()).rev() {
             let Some(slot) = slots[relative] else { continue };
@@ -105,6 +116,18 @@ impl<D: Driver, H: Hooks> System<D, H> {
             }
         }
         Ok(())
+    }
+
+    /// Says which page size would have held what got memory of its own. The model is not published yet.
+    fn advise(&self, id: u32, name: &str, slots: &Slots) {
+        // SAFETY: an atomic of a slot of this load.
+        let largest = slots
+            .iter()
+            .flatten()
+            .map(|slot| unsafe { (*slot.as_ptr()).allocator.largest_oversized_scratchpad_var.load(Relaxed) as u64 });
+        if let Some(advice) = largest.max().and_then(PageAdvice::new) {
+            self.hooks.log(Level::Info, format_args!("model {id} \"{name}\": {advice}"));
+        }
     }
 
     /// Makes a half-published model unfindable again. Nobody could take a reference, because look-ups start at core 0.
@@ -132,8 +155,9 @@ impl<D: Driver, H: Hooks> System<D, H> {
             (*raw).cleanup.num_entries = 0;
             (*raw).vnc.store(vnc, Relaxed);
             (*raw).relative.store(relative, Relaxed);
-            (*raw).uses_ulib.store(0, Relaxed);
+            (*raw).uses_ulib.store(user::NONE, Relaxed);
             (*raw).model.static_mr_set = null_mut();
+            (*raw).model.io_mr_to_name_map = null_mut();
             (*raw).model.ulib_set_info = null_mut();
             *set = vtpb_info_shared_mr_set_t {
                 mem_ref_set: &raw mut (*raw).mem_refs.table,
@@ -145,71 +169,30 @@ impl<D: Driver, H: Hooks> System<D, H> {
     }
 
     /// Step 3.
-    fn reserve_scratchpad(
-        &self,
-        vnc: u32,
-        plan: &ModelPlan<'_>,
-        slots: &[Option<NonNull<ModelSlot>>; MAX_CORES_PER_VCORE],
-    ) -> Result<()> {
+    ///
+    /// # Safety
+    /// The slots are this caller's alone.
+    unsafe fn reserve_scratchpad(&self, vnc: u32, plan: &ModelPlan<'_>, slots: &Slots) -> Result<Placement> {
         let count = plan.subgraphs.len();
         let mut needs = [Need::default(); MAX_CORES_PER_VCORE];
         let mut records = [NonNull::dangling(); MAX_CORES_PER_VCORE];
         for (relative, subgraph) in plan.subgraphs.iter().enumerate() {
-            needs[relative] = Need { local: subgraph.local_scratchpad_bytes, shared: subgraph.shared_scratchpad_bytes };
+            needs[relative] = Need {
+                local: subgraph.local_scratchpad_bytes,
+                shared: subgraph.shared_scratchpad_bytes,
+                by_variable: subgraph.variables.iter().any(|plan| matches!(plan.kind, VariableKind::VirtualTemporary { .. })),
+            };
             let slot = slots[relative].ok_or(Error::new(Status::Failure, Cause::StaleHandle))?;
             // SAFETY: a place in a slot of this thread's.
             records[relative] = unsafe { NonNull::new_unchecked(&raw mut (*slot.as_ptr()).cleanup) };
         }
+        let placement = self.scratchpad_size(vnc, &needs[..count])?;
+        for (relative, subgraph) in plan.subgraphs.iter().enumerate() {
+            self.check_arena(&self.core(vnc, relative as u32)?, relative, subgraph, &placement)?;
+        }
         // SAFETY: the records are this thread's alone.
-        unsafe { self.scratchpad_model_init(vnc, &needs[..count], &records[..count]).map(|_| ()) }
-    }
-
-    /// Step 4.
-    ///
-    /// # Safety
-    /// The slot is this caller's alone.
-    unsafe fn stage(&self, vnc: u32, relative: u32, slot: NonNull<ModelSlot>, subgraph: &SubgraphPlan<'_>) -> Result<()> {
-        let core = self.core(vnc, relative)?;
-        for region in subgraph.regions {
-            // SAFETY: by contract.
-            unsafe { self.stage_region(core.core, slot, region)? };
-        }
-        for (io, kind) in inputs_and_outputs(subgraph) {
-            // SAFETY: by contract. Inputs and outputs are bound when the model runs.
-            unsafe { self.mem_ref_add(slot, io.variable, kind, io.name, io.bytes, None)? };
-        }
-        Ok(())
-    }
-
-    /// # Safety
-    /// As [`stage`](Self::stage).
-    unsafe fn stage_region(&self, core: u32, slot: NonNull<ModelSlot>, region: &RegionPlan<'_>) -> Result<()> {
-        let kind = match region.usage {
-            Usage::ScratchpadNotShared | Usage::DramSpill => mr_type::TMP_BUF,
-            _ => mr_type::BUFFER,
-        };
-        let channel = region.channel.unwrap_or(self.settings.arch.default_channel(core));
-        for piece in region.pieces() {
-            let request = DmemRequest {
-                size: piece.bytes,
-                align: region.align,
-                location: region.location,
-                channel,
-                usage: region.usage,
-                hint: region.name,
-                // SAFETY: a place in a slot of this thread's.
-                group: Some(unsafe { NonNull::new_unchecked(&raw mut (*slot.as_ptr()).group) }),
-            };
-            // SAFETY: the allocator and the list are live and this thread's.
-            unsafe {
-                let memory = self.dmem_alloc(NonNull::new_unchecked(&raw mut (*slot.as_ptr()).allocator), &request)?;
-                if let Some(source) = region.source {
-                    self.dmem_copy_in_from(memory, 0, piece.bytes, &mut |buffer, at| fill(source, piece.offset + at, buffer))?;
-                }
-                self.mem_ref_add(slot, piece.variable, kind, region.name, piece.bytes, Some(memory))?;
-            }
-        }
-        Ok(())
+        unsafe { self.scratchpad_claim(vnc, &placement, &needs[..count], &records[..count])? };
+        Ok(placement)
     }
 
     /// Step 5.
@@ -241,12 +224,11 @@ impl<D: Driver, H: Hooks> System<D, H> {
             (*model).scratchpad_cleanup_info = set.scratchpad_cleanup_info;
             *set = EMPTY_SET;
             (*model).target = al_hal_tpb_arch_type_t(arch as u32);
-            (*model).io_mr_to_name_map = null_mut();
             (*model).num_hw_exec_queue_descs = 0;
             (*model).cc_ctx.model_allocator = (*model).dmem_allocator;
             (*model).cc_ctx.sbuf_evt_accel_valid = false;
             (*model).reset_evt_accel = false;
-            (*model).program_fp8_cfg = false;
+            (*model).program_fp8_cfg = subgraph.program_fp8_config;
             if arch == Arch::Cayman {
                 let valid = check_evtaccel(subgraph.carveouts)?;
                 (*model).cc_ctx.sbuf_evt_accel_valid = valid;
@@ -256,15 +238,8 @@ impl<D: Driver, H: Hooks> System<D, H> {
                         .log(Level::Info, format_args!("model {id} \"{name}\" has no EVTACCEL reservation in the state buffer"));
                 }
             }
-            (*model).ulib_set_info = null_mut();
-            if arch == Arch::Sunda
-                && let [library] = subgraph.libraries
-            {
-                (*model).ulib_set_info = self.ulib_attach(&self.core(vnc, relative)?, library)?;
-                (*raw).uses_ulib.store(1, Relaxed);
-            }
             let maps: *mut kbl_fmap_t = (&raw mut (*raw).feature_maps).cast();
-            for (index, (io, _)) in inputs_and_outputs(subgraph).enumerate() {
+            for (index, io) in subgraph.inputs.iter().chain(subgraph.outputs).enumerate() {
                 let map = maps.add(index);
                 text::put(&mut (*map).name, io.name);
                 (*map).size = io.bytes;
@@ -274,14 +249,15 @@ impl<D: Driver, H: Hooks> System<D, H> {
             (*model).input_fmap_set.n = subgraph.inputs.len() as u32;
             (*model).output_fmap_set.fmaps = maps.add(subgraph.inputs.len());
             (*model).output_fmap_set.n = subgraph.outputs.len() as u32;
+            self.io_names_fill(slot, subgraph.inputs.len(), subgraph.outputs.len());
+            let core = self.core(vnc, relative)?;
+            self.resolve_pointers(core.core, slot, subgraph)?;
+            if arch == Arch::Sunda {
+                self.ulib_add(&core, slot, subgraph)?;
+            }
         }
         Ok(())
     }
-}
-
-fn inputs_and_outputs<'a>(subgraph: &SubgraphPlan<'a>) -> impl Iterator<Item = (IoPlan<'a>, mr_type)> {
-    let (inputs, outputs) = (subgraph.inputs, subgraph.outputs);
-    inputs.iter().map(|io| (*io, mr_type::INPUT)).chain(outputs.iter().map(|io| (*io, mr_type::OUTPUT)))
 }
 
 /// Asks a source for bytes.

@@ -1,11 +1,14 @@
 //! Models: what one is made of, how it comes and goes, how it runs (fact sheets `model-load`, `model-db`).
 
 mod carveout;
+mod io_names;
 mod load;
 mod mem_refs;
 mod plan;
+mod references;
 mod run;
 mod unload;
+mod variables;
 
 pub use carveout::Carveout;
 pub(crate) use load::fill;

@@ -1,7 +1,6 @@
 //! Unloading (fact sheet `model-load` §9): unfindable first, then nobody inside, then gone.
 
 use core::ptr::{NonNull, null_mut};
-use core::sync::atomic::Ordering::Relaxed;
 
 use crate::arena::{MAX_CORES_PER_VCORE, ModelSlot};
 use crate::driver::Driver;
@@ -91,16 +90,12 @@ impl<D: Driver, H: Hooks> System<D, H> {
             (*raw).model.input_fmap_set.n = 0;
             (*raw).model.output_fmap_set.n = 0;
             self.scratchpad_cleanup(NonNull::new_unchecked(&raw mut (*raw).cleanup));
-            if (*raw).uses_ulib.swap(0, Relaxed) == 1
-                && let Ok(core) = self.core((*raw).vnc.load(Relaxed), (*raw).relative.load(Relaxed))
-            {
-                self.ulib_detach(&core);
-            }
-            (*raw).model.ulib_set_info = null_mut();
+            self.ulib_remove(slot);
             self.mem_refs_free(slot);
             self.group_free(NonNull::new_unchecked(&raw mut (*raw).group));
             self.allocator_destroy(NonNull::new_unchecked(&raw mut (*raw).allocator));
             (*raw).model.static_mr_set = null_mut();
+            (*raw).model.io_mr_to_name_map = null_mut();
             (*raw).model.gc_tracker = null_mut();
             (*raw).model.dmem_allocator = null_mut();
             (*raw).model.scratchpad_cleanup_info = null_mut();

@@ -149,6 +149,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
             report.quarantined_bytes += bytes;
             report.refused_requests += self.arenas.core(core.device, core.core).lost_mappings.load(Relaxed);
         });
+        debug_assert_eq!(self.arenas.tables.live(), 0, "the lists of models and the functions of libraries went with them");
         // The driver's own buffers, also of cores that were not ready: once, and what was refused once more.
         let mut refused = 0;
         self.for_each_core(|core| refused += self.bounce_destroy(core));

@@ -1,6 +1,8 @@
 //! What an application decides.
 
 use crate::environment::{CoreSelection, Environment};
+use crate::instance::Instance;
+use crate::model_db::LookUps;
 use crate::scratchpad::DEFAULT_PAGE_SIZE;
 
 /// Configuration of a runtime.
@@ -8,6 +10,8 @@ use crate::scratchpad::DEFAULT_PAGE_SIZE;
 pub struct Config<H> {
     /// Platform services.
     pub hooks: H,
+    /// Kind of the machine, where the platform knows it. It is used where the driver does not know the routing ids.
+    pub instance: Instance,
     /// Physical cores of a logical core; `None` = the default of the machine (1 on SUNDA, else 2). SUNDA takes 1 only.
     pub logical_core_size: Option<u32>,
     /// Logical cores of the driver's devices to own; the others are not touched, and devices without an owned core are not
@@ -17,7 +21,8 @@ pub struct Config<H> {
     pub scratchpad_page_size: u64,
     /// Puts the scratchpad of both cores of an HBM on one core; needs every core of the HBM.
     pub scratchpad_on_single_core: bool,
-    /// Contiguous scratchpad of 64 MiB pages. Not built yet: init refuses it.
+    /// Contiguous scratchpad of 64 MiB pages on one core of each HBM. Needs a driver that has it and, beyond SUNDA, logical cores
+    /// of two cores; where it is not possible the log says so and the scratchpad is cut into pages.
     pub contiguous_scratchpad: bool,
     /// Entries of a device's event ring, dealt evenly to its owned cores (at least one each); 0 = no ring, `None` = as many
     /// as the storage has. More than the storage has is refused.
@@ -27,6 +32,8 @@ pub struct Config<H> {
     pub process_wide: bool,
     /// Memory tables with one column per usage instead of one per class.
     pub verbose_memory_table: bool,
+    /// How models are found: without a lock, or as documented.
+    pub look_ups: LookUps,
 }
 
 impl<H> Config<H> {
@@ -35,6 +42,7 @@ impl<H> Config<H> {
     pub const fn new(hooks: H) -> Self {
         Self {
             hooks,
+            instance: Instance::UNKNOWN,
             logical_core_size: None,
             cores: CoreSelection::All,
             scratchpad_page_size: DEFAULT_PAGE_SIZE,
@@ -43,6 +51,7 @@ impl<H> Config<H> {
             ring_entries: None,
             process_wide: false,
             verbose_memory_table: false,
+            look_ups: LookUps::LockFree,
         }
     }
 
@@ -61,6 +70,7 @@ impl<H> Config<H> {
     pub const fn from_environment(hooks: H, environment: &Environment) -> Self {
         Self {
             hooks,
+            instance: Instance::UNKNOWN,
             logical_core_size: Some(environment.logical_core_size),
             cores: environment.cores,
             scratchpad_page_size: environment.scratchpad_page_size,
@@ -69,6 +79,7 @@ impl<H> Config<H> {
             ring_entries: environment.ring_entries,
             process_wide: false,
             verbose_memory_table: environment.verbose_memory_table,
+            look_ups: LookUps::LockFree,
         }
     }
 }

@@ -278,6 +278,34 @@ impl<'r, D: Driver, H: Hooks> Model<'r, D, H> {
         self.runtime.for_each_variable(self.vnc, self.id, relative, visit)
     }
 
+    /// Device address of a span of a variable; of a pointer variable the address of the word it is.
+    ///
+    /// # Errors
+    /// `NRT_INVALID` when the model has no such variable, it has no address, or the span lies outside; `NRT_INVALID_HANDLE`
+    /// when the model is not resident.
+    pub fn variable_address(&self, relative: u32, variable: u32, offset: u64, bytes: u64) -> Result<u64> {
+        self.runtime.variable_address(self.vnc, self.id, relative, variable, (offset, bytes))
+    }
+
+    /// Device address of a span of the scratchpad arena, as this model sees it on one of its physical cores: by the pages it
+    /// counts on itself.
+    ///
+    /// # Errors
+    /// `NRT_INVALID` when its pages do not hold the span (a single one, in paged mode); `NRT_INVALID_HANDLE` when the model is
+    /// not resident.
+    pub fn scratchpad_address(&self, relative: u32, offset: u64, bytes: u64) -> Result<u64> {
+        self.runtime.scratchpad_address(self.vnc, self.id, relative, offset, bytes)
+    }
+
+    /// Calls `work` with the name of the input or output that a variable is, and whether it is an input; `None` when it is
+    /// neither.
+    ///
+    /// # Errors
+    /// `NRT_INVALID_HANDLE` when the model is not resident.
+    pub fn with_io_name<T>(&self, relative: u32, variable: u32, work: impl FnOnce(&str, bool) -> T) -> Result<Option<T>> {
+        self.runtime.with_io_name(self.vnc, self.id, relative, variable, work)
+    }
+
     /// Reads the memory of a variable.
     ///
     /// # Errors

@@ -26,6 +26,7 @@ use crate::sync::Gate;
 use crate::system::{Settings, System};
 
 use super::callers::Callers;
+use super::routing::RoutingMap;
 use super::settle::settle;
 use super::{Config, Runtime};
 
@@ -35,8 +36,7 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
     /// # Errors
     /// `NRT_FAILURE` when the storage is in use or a driver request fails; `NRT_INVALID` when there is no device, or the
     /// configuration does not fit the machine; `NRT_RESOURCE` when the storage is too small for it;
-    /// `NRT_FAIL_HOST_MEM_ALLOC` when the driver has no pinned host memory for the bounce buffers; `NRT_FAILURE` when the
-    /// contiguous scratchpad is asked for.
+    /// `NRT_FAIL_HOST_MEM_ALLOC` when the driver has no pinned host memory for the bounce buffers.
     pub fn init<const N: usize, const M: usize, const R: usize, const T: usize, const L: usize>(
         storage: &'static Storage<N, M, R, T, L>,
         driver: D,
@@ -84,10 +84,13 @@ impl<D: Driver, H: Hooks> System<D, H> {
         // SAFETY: exclusive by contract, here and below.
         unsafe {
             (*self.tree.as_ptr()).target = crate::abi::al_hal_tpb_arch_type_t(self.settings.arch as u32);
-            self.read_routing_ids()?;
+            let routing = self.routing_ids()?;
+            (*self.tree.as_ptr()).host_did_to_rid_map = routing.ids;
+            (*self.tree.as_ptr()).host_did_to_rid_map_size = routing.count;
+            self.oom_initialise();
             lnc::write_table(self.arenas.vcores, first_vcore, vcores, cores_per_device, logical_core_size);
             for device in self.settings.owned_devices() {
-                self.device_initialise(device)?;
+                self.device_initialise(device, &routing)?;
             }
             for vnc in 0..vcores {
                 for relative in 0..logical_core_size {
@@ -98,34 +101,20 @@ impl<D: Driver, H: Hooks> System<D, H> {
         Ok(())
     }
 
-    /// # Safety
-    /// As [`bring_up`](Self::bring_up).
-    unsafe fn read_routing_ids(&self) -> Result<()> {
-        // SAFETY: exclusive by contract.
-        unsafe {
-            let context = self.tree.as_ptr();
-            match self.driver.routing_ids() {
-                Ok(ids) => {
-                    let map = &raw mut (*context).host_did_to_rid_map;
-                    // The driver's table has 64 entries, the tree's 32 (errata 33).
-                    let count = (ids.count as usize).min((*map).len()).min(ids.map.len());
-                    for (place, id) in (0..count).zip(ids.map) {
-                        (*map)[place] = id;
-                    }
-                    (*context).host_did_to_rid_map_size = count as u32;
-                }
-                Err(Errno::EINVAL) => (*context).host_did_to_rid_map_size = 0,
-                Err(errno) => return Err(Error::driver(Call::RoutingIds, 0, errno)),
-            }
+    /// The driver's map, or that of the instance family when the driver does not know the request.
+    fn routing_ids(&self) -> Result<RoutingMap> {
+        match self.driver.routing_ids() {
+            Ok(answer) => Ok(RoutingMap::of_driver(&answer)),
+            Err(Errno::EINVAL) => Ok(RoutingMap::of_family(self.settings.instance.family)),
+            Err(errno) => Err(Error::driver(Call::RoutingIds, 0, errno)),
         }
-        Ok(())
     }
 
     /// Pass A for one device.
     ///
     /// # Safety
     /// As [`bring_up`](Self::bring_up).
-    unsafe fn device_initialise(&self, device: u32) -> Result<()> {
+    unsafe fn device_initialise(&self, device: u32, routing: &RoutingMap) -> Result<()> {
         let opened = self.driver.open(device).map_err(|errno| Error::driver(Call::Open, device, errno))?;
         // SAFETY: exclusive by contract; indices are below the array lengths.
         unsafe {
@@ -145,8 +134,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
             (*mla).device = &raw mut (*side).device;
             (*mla).device_id = device;
             (*mla).host_device_id = opened.host_device_id;
-            (*mla).routing_id =
-                self.tree.routing_ids().ok().and_then(|map| map.get(opened.host_device_id as usize)).copied().unwrap_or(u32::MAX);
+            (*mla).routing_id = routing.id(opened.host_device_id);
             write_bdf(&mut (*mla).bdf, opened.bdf);
             let context = self.tree.as_ptr();
             for core in 0..self.settings.cores_per_device {

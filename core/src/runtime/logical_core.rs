@@ -10,6 +10,7 @@ use crate::error::{Cause, Error, Pool, Result};
 use crate::hooks::Hooks;
 use crate::ledger::MemoryStats;
 use crate::model::{Executor, ModelPlan};
+use crate::scratchpad::PageAdvice;
 use crate::status::Status;
 use crate::sync::InFlight;
 use crate::tensor::{Placement, TensorRef};
@@ -81,7 +82,8 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
     /// Loads on one core go on side by side; the copy-buffer lock serialises their staging.
     pub fn load(&self, plan: &ModelPlan<'_>) -> Result<Model<'r, D, H>> {
         let _inside = self.runtime.enter()?;
-        let id = self.runtime.calling(None, || self.runtime.system.load(self.vnc, plan))?;
+        let system = &self.runtime.system;
+        let id = system.tell(self.runtime.calling(None, || system.load(self.vnc, plan)))?;
         self.runtime.note_peak();
         Ok(Model { runtime: self.runtime, vnc: self.vnc, id })
     }
@@ -155,7 +157,7 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
     pub fn tensor(&self, placement: Placement, bytes: u64, name: &str) -> Result<Tensor<'r, D, H>> {
         let _inside = self.runtime.enter()?;
         let system = &self.runtime.system;
-        let slot = system.tensor_allocate(self.vnc, placement, bytes, name)?;
+        let slot = system.tell(system.tensor_allocate(self.vnc, placement, bytes, name))?;
         self.runtime.note_peak();
         Ok(Tensor { runtime: self.runtime, handle: system.arenas.tensors.handle(slot), bytes })
     }
@@ -183,7 +185,7 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
             group: None,
         };
         // SAFETY: the GLOBAL heap of an owned core is live while the gate is open.
-        let node = unsafe { system.dmem_alloc(system.global_allocator(&core), &request)? };
+        let node = system.tell(unsafe { system.dmem_alloc(system.global_allocator(&core), &request) })?;
         Ok(Dmem::new(self.runtime, node))
     }
 
@@ -224,14 +226,25 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
         Ok(self.runtime.system.scratchpad_pages(&self.resolve(relative)?, refs))
     }
 
-    /// Device address of a span of a physical core's scratchpad arena.
+    /// The page size that would hold the largest scratchpad variable that got memory of its own, of all resident models;
+    /// `None` when every one lies in a page.
     ///
     /// # Errors
-    /// `NRT_INVALID` when no single live page holds it or there is no such core, `NRT_CLOSED` after close.
+    /// `NRT_CLOSED` after close.
+    pub fn scratchpad_advice(&self) -> Result<Option<PageAdvice>> {
+        let _inside = self.runtime.enter()?;
+        self.runtime.system.page_advice(self.vnc)
+    }
+
+    /// Device address of a span of a physical core's scratchpad arena as it is now. In contiguous mode the arena of a model
+    /// starts where its own last page lies: ask the [`Model`] then.
+    ///
+    /// # Errors
+    /// `NRT_INVALID` when the live pages do not hold it (a single one, in paged mode) or there is no such core, `NRT_CLOSED` after close.
     pub fn scratchpad_address(&self, relative: u32, offset: u64, bytes: u64) -> Result<u64> {
         let _inside = self.runtime.enter()?;
         let system = &self.runtime.system;
-        let (page, in_page) = system.scratchpad_span(&self.resolve(relative)?, offset, bytes)?;
+        let (page, in_page) = system.scratchpad_span(&self.resolve(relative)?, None, offset, bytes)?;
         // SAFETY: a page of a live arena; the address is only computed.
         Ok(unsafe { system.dmem_address(page, in_page) })
     }

@@ -8,6 +8,7 @@ mod init;
 mod logical_core;
 mod look_up;
 mod report;
+mod routing;
 mod settle;
 
 pub use close::CloseReport;
@@ -24,6 +25,7 @@ use crate::context::{self, Tree};
 use crate::driver::Driver;
 use crate::error::{Cause, Error, Result};
 use crate::hooks::Hooks;
+use crate::instance::Instance;
 use crate::status::Status;
 use crate::sync::{Gate, InFlight};
 use crate::system::System;
@@ -69,6 +71,12 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
         self.system.settings.logical_core_size
     }
 
+    /// Whether the scratchpad of an HBM is one piece of 64 MiB pages: asked for, and possible on this machine.
+    #[must_use]
+    pub fn contiguous_scratchpad(&self) -> bool {
+        self.system.settings.contiguous_scratchpad
+    }
+
     /// Architecture of the devices.
     #[must_use]
     pub fn arch(&self) -> crate::arch::Arch {
@@ -79,6 +87,12 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
     #[must_use]
     pub fn driver_features(&self) -> u64 {
         self.system.settings.features
+    }
+
+    /// Kind of the machine, as configured and completed by the architecture.
+    #[must_use]
+    pub fn instance(&self) -> Instance {
+        self.system.settings.instance
     }
 
     /// Logical core `vnc`.

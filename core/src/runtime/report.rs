@@ -126,7 +126,14 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
         // SAFETY: resident or pinned, so its allocator is live.
         unsafe {
             let allocator = NonNull::new_unchecked(&raw mut (*slot.as_ptr()).allocator);
-            let (bytes, allocations) = self.system.allocator_usage(allocator)?;
+            let (mut bytes, mut allocations) = self.system.allocator_usage(allocator)?;
+            // What it owns in the heap of the core hangs on its group list, which does not change while it is resident.
+            self.system.group_for_each(NonNull::new_unchecked(&raw mut (*slot.as_ptr()).group), |node| {
+                if !core::ptr::eq((*node.as_ptr()).allocator.load(core::sync::atomic::Ordering::Relaxed), allocator.as_ptr()) {
+                    bytes[(*node.as_ptr()).mem_usage_type.0 as usize] += (*node.as_ptr()).allocated_size as u64;
+                    allocations += 1;
+                }
+            });
             Ok(ModelUsage { id: (*slot.as_ptr()).model.h_model.id, bytes, allocations })
         }
     }
@@ -157,6 +164,41 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
         })
     }
 
+    pub(super) fn variable_address(&self, vnc: u32, id: u32, relative: u32, variable: u32, span: (u64, u64)) -> Result<u64> {
+        self.with_model(vnc, id, relative, |slot| {
+            // SAFETY: pinned.
+            unsafe { self.system.variable_address(slot, variable, span.0, span.1) }
+        })
+    }
+
+    pub(super) fn scratchpad_address(&self, vnc: u32, id: u32, relative: u32, offset: u64, bytes: u64) -> Result<u64> {
+        self.with_model(vnc, id, relative, |slot| {
+            // SAFETY: pinned: the record is only read, and the pages it claims stay.
+            unsafe {
+                let record = &raw const (*slot.as_ptr()).cleanup;
+                let none = Error::invalid(Cause::ScratchpadSpan { offset, size: bytes, page_size: 0 });
+                let entry = (0..(*record).num_entries as usize).next().ok_or(none)?;
+                let core = self.system.resolve((*record).pcores[entry])?;
+                let (page, in_page) = self.system.scratchpad_span(&core, Some((*record).sizes[entry]), offset, bytes)?;
+                Ok(self.system.dmem_address(page, in_page))
+            }
+        })
+    }
+
+    pub(super) fn with_io_name<T>(
+        &self,
+        vnc: u32,
+        id: u32,
+        relative: u32,
+        variable: u32,
+        work: impl FnOnce(&str, bool) -> T,
+    ) -> Result<Option<T>> {
+        self.with_model(vnc, id, relative, |slot| {
+            // SAFETY: pinned.
+            Ok(unsafe { self.system.io_name(slot, variable) }.map(|(name, is_input)| work(name, is_input)))
+        })
+    }
+
     pub(super) fn read_variable(
         &self,
         vnc: u32,
@@ -168,10 +210,7 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
     ) -> Result<()> {
         self.with_model(vnc, id, relative, |slot| {
             // SAFETY: pinned; the memory lives as long as the model.
-            unsafe {
-                let memory = self.system.variable_memory(slot, variable)?;
-                self.system.dmem_copy_out(memory, offset, bytes)
-            }
+            unsafe { self.system.variable_read(slot, variable, offset, bytes) }
         })
     }
 }

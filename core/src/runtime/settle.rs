@@ -5,13 +5,15 @@ use crate::arena::{Arenas, MAX_CORES_PER_DEVICE, MAX_DEVICES};
 use crate::driver::{Call, Driver, Errno, Probe};
 use crate::environment::CoreSelection;
 use crate::error::{Cause, Error, Pool, Result};
+use crate::hooks::{Hooks, Level};
 use crate::lnc;
+use crate::scratchpad;
 use crate::status::Status;
 use crate::system::Settings;
 
 use super::Config;
 
-pub(super) fn settle<D: Driver, H>(arenas: &Arenas, driver: &D, config: &Config<H>) -> Result<Settings> {
+pub(super) fn settle<D: Driver, H: Hooks>(arenas: &Arenas, driver: &D, config: &Config<H>) -> Result<Settings> {
     let probe = driver.probe().map_err(|errno| match errno {
         Errno::ENODEV => Error::invalid(Cause::Driver { call: Call::Probe, device: 0, errno }),
         errno => Error::driver(Call::Probe, 0, errno),
@@ -24,9 +26,6 @@ pub(super) fn settle<D: Driver, H>(arenas: &Arenas, driver: &D, config: &Config<
     bounded("cores per device", cores_per_device, MAX_CORES_PER_DEVICE as u32)?;
     let logical_core_size = lnc::logical_core_size(arch, cores_per_device, config.logical_core_size)?;
     let (first_vcore, vcores) = select(&probe, logical_core_size, config.cores)?;
-    if config.contiguous_scratchpad {
-        return Err(Error::new(Status::Failure, Cause::NotBuilt("the contiguous scratchpad")));
-    }
     let capacity = |pool, need, have| {
         if need > have { Err(Error::new(Status::Resource, Cause::Capacity { pool, need, have })) } else { Ok(()) }
     };
@@ -34,8 +33,13 @@ pub(super) fn settle<D: Driver, H>(arenas: &Arenas, driver: &D, config: &Config<
     let ring = u64::from(arenas.ring(0).len);
     let ring_entries = config.ring_entries.unwrap_or(ring);
     capacity(Pool::EventRing, ring_entries, ring)?;
+    let contiguous = scratchpad::contiguous_gate(arch, logical_core_size, probe.features);
+    if let (true, Err(why_not)) = (config.contiguous_scratchpad, contiguous) {
+        config.hooks.log(Level::Warn, format_args!("no contiguous scratchpad: {why_not}; it is cut into pages"));
+    }
     Ok(Settings {
         arch,
+        instance: config.instance.settled(arch),
         cores_per_device,
         logical_core_size,
         first_vcore,
@@ -43,8 +47,10 @@ pub(super) fn settle<D: Driver, H>(arenas: &Arenas, driver: &D, config: &Config<
         ring_entries: ring_entries as u32,
         scratchpad_page_size: config.scratchpad_page_size,
         scratchpad_on_single_core: config.scratchpad_on_single_core,
+        contiguous_scratchpad: config.contiguous_scratchpad && contiguous.is_ok(),
         features: probe.features,
         verbose_memory_table: config.verbose_memory_table,
+        look_ups: config.look_ups,
     })
 }
 

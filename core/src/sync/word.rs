@@ -1,6 +1,6 @@
 //! An atomic word, abstracted so that protocols can be model-checked as they are.
 
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 /// An atomic integer with the operations the protocols use.
 pub trait Word {
@@ -32,6 +32,12 @@ pub trait Word {
     fn fetch_or(&self, value: Self::Int, order: Ordering) -> Self::Int;
     /// Atomic and; gives the old value.
     fn fetch_and(&self, value: Self::Int, order: Ordering) -> Self::Int;
+
+    /// A fence between accesses to such words.
+    #[inline]
+    fn fence(order: Ordering) {
+        fence(order);
+    }
 }
 
 macro_rules! word {

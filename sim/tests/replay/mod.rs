@@ -1,12 +1,14 @@
 //! Replays recorded answers of the real driver, a line at a time, through any door to it: the model in process, or the
 //! device files of a supervised program.
-#![allow(dead_code, reason = "each test program uses a part")]
+#![allow(dead_code, unused_imports, reason = "each test program uses a part")]
 
 mod calls;
 pub(crate) mod in_process;
 mod layout;
 mod observed;
+mod outputs;
 pub(crate) mod random;
+mod translate;
 
 use serde_json::Value;
 

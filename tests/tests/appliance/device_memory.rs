@@ -85,13 +85,11 @@ fn host_memory_has_limits_too() {
 }
 
 #[test]
-fn libraries_that_this_version_does_not_stage_are_an_error() {
-    let deployment =
-        |arch: &str| json!({ "arch": arch, "models": [model("m", 0, json!({ "seed": 1, "bytes": 10 }), json!({ "ulibs": 3 }))] });
-    // Off sunda they are checked and not staged.
-    run_deployment(&deployment("cayman")).held();
-    let outcome = run_deployment(&deployment("sunda"));
-    let (report, errors) = outcome.failed();
-    assert!(errors.contains("not implemented in this version: models with 2 to 9 microcode libraries"), "{errors}");
-    assert_nothing_left(&report);
+fn libraries_are_staged_on_sunda_alone() {
+    let held = |arch: &str| {
+        let library = json!({ "ulibs": 3 });
+        let deployment = json!({ "arch": arch, "models": [model("m", 0, json!({ "seed": 1, "bytes": 10 }), library)] });
+        run_deployment(&deployment).held()["models"][0]["bytes_by_usage"]["ucode_lib"].as_u64().unwrap_or(0)
+    };
+    assert_eq!(["sunda", "cayman", "mariana"].map(held), [3 * 65_536 + 27_304, 0, 0]);
 }

@@ -135,6 +135,45 @@ fn models_of_one_core_share_it() {
 }
 
 #[test]
+fn the_scratchpad_can_be_one_piece() {
+    let deployment = |scratchpad: &str| {
+        json!({
+            "arch": "cayman", "scratchpad": scratchpad, "threads": 2, "requests": 60, "reload_every": 10,
+            "models": (0..2).map(|index| {
+                let weights = json!({ "seed": index, "bytes": 300_000 });
+                model(&format!("m{index}"), 1, weights, json!({ "scratchpad_bytes": (100 << 20) + 1 }))
+            }).collect::<Vec<_>>()
+        })
+    };
+    let peak = |scratchpad| run_deployment(&deployment(scratchpad)).held()["peak_device_bytes"].as_u64().unwrap();
+    // Both cores' slices on the first core: 200 MiB and a little in four pages of 64 MiB, for both models.
+    let contiguous = peak("contiguous");
+    assert!((256 << 20..260 << 20).contains(&contiguous), "{contiguous}");
+    // A page of 512 MiB on each core.
+    let paged = peak("paged");
+    assert!((1 << 30..(1 << 30) + (4 << 20)).contains(&paged), "{paged}");
+}
+
+#[test]
+fn models_with_several_libraries_have_sets_of_their_own() {
+    let models = |ulibs: u64| {
+        json!({
+            "arch": "sunda", "threads": 2, "requests": 40, "reload_every": 5,
+            "models": (0..2).map(|index| {
+                model(&format!("m{index}"), 0, json!({ "seed": index, "bytes": 1000 }), json!({ "ulibs": ulibs }))
+            }).collect::<Vec<_>>()
+        })
+    };
+    let libraries = |ulibs| {
+        let report = run_deployment(&models(ulibs)).held();
+        [0, 1].map(|index| report["models"][index]["bytes_by_usage"]["ucode_lib"].as_u64().unwrap_or(0))
+    };
+    // One library belongs to the core, whichever model brought it; nine are each model's own.
+    assert_eq!(libraries(1), [0, 0]);
+    assert_eq!(libraries(9), [9 * 65_536 + 27_304; 2]);
+}
+
+#[test]
 fn outputs_are_cut_and_repeated() {
     let io = json!({
         "inputs": [{ "name": "a", "bytes": 100_003 }, { "name": "b", "bytes": 1 }, { "name": "c", "bytes": 70_000 }],

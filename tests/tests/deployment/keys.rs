@@ -7,7 +7,7 @@ fn unknown_keys() {
     refused(
         r#""arch""#,
         r#""architecture": "cayman", "arch""#,
-        r#"key "architecture" (line 2, column 3): unknown key, expected arch, models, devices, logical_core_size, threads, requests or reload_every"#,
+        r#"key "architecture" (line 2, column 3): unknown key, expected arch, models, devices, logical_core_size, scratchpad, threads, requests or reload_every"#,
     );
     refused(
         r#""vnc""#,

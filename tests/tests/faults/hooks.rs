@@ -54,7 +54,7 @@ impl FaultyHooks {
         self.live_bytes.load(SeqCst)
     }
 
-    /// Error records ever logged, those of reservations left out.
+    /// Refused releases ever logged, those of reservations left out. (What is told when memory runs out has its own tests.)
     pub(crate) fn errors(&self) -> u64 {
         self.errors.load(SeqCst)
     }
@@ -99,8 +99,9 @@ unsafe impl Hooks for FaultyHooks {
     }
 
     fn log(&self, level: Level, text: fmt::Arguments<'_>) {
-        if level == Level::Error {
-            let of_reservation = text.to_string().starts_with("the driver refused to take back a reservation");
+        let text = text.to_string();
+        if level == Level::Error && text.starts_with("the driver refused to take back") {
+            let of_reservation = text.starts_with("the driver refused to take back a reservation");
             if of_reservation { &self.reservations } else { &self.errors }.fetch_add(1, SeqCst);
         }
     }

@@ -4,7 +4,8 @@ use std::cell::Cell;
 use std::sync::LazyLock;
 
 use nrt_core::model::{
-    ByteSource, Carveout, Chunks, IoPlan, ModelPlan, RegionPlan, SourceError, SubgraphPlan, UcodeFunction, UcodeLibrary,
+    Arena, ByteSource, Carveout, Chunks, IoPlan, LibrarySupport, ModelPlan, RegionPlan, SourceError, SubgraphPlan, UcodeFunction,
+    UcodeImage, UcodeLibrary, UcodeQueue, VariableKind, VariablePlan,
 };
 use nrt_core::{Location, Usage};
 
@@ -84,6 +85,34 @@ fn region<'a>(name: &'a str, first_variable: u32, usage: Usage, bytes: u64, sour
     }
 }
 
+/// Name of what the large model holds in the heap of the core.
+pub(crate) const OF_THE_CORE: &str = "of the core";
+/// Variables of every kind; the ids of [`planned`].
+pub(crate) const PLANNED: u32 = 30;
+
+/// Variables of every kind: with and without memory of their own, in the scratchpad, too large for it, and those that name
+/// others. The remote one belongs to the last core.
+fn planned(source: &Pattern, cores: u32) -> Vec<VariablePlan<'_>> {
+    const PAGE: u64 = crate::rig::PAGE;
+    let plan =
+        |offset, kind, bytes| VariablePlan { variable: PLANNED + offset, name: "planned", kind, bytes, ..VariablePlan::EMPTY };
+    let scratch = |arena, offset| VariableKind::VirtualTemporary { arena, offset };
+    vec![
+        plan(0, VariableKind::StateBuffer, 0),
+        plan(1, VariableKind::StagedBuffer, 77),
+        plan(2, VariableKind::Buffer { source: Some(source) }, 7001),
+        plan(3, VariableKind::Temporary { source: None }, 3001),
+        plan(4, scratch(Arena::Local, 4096), 8192),
+        plan(5, scratch(Arena::Shared, 0), 4096),
+        plan(6, scratch(Arena::Local, 0), PAGE + 4096),
+        plan(7, VariableKind::Pointer { target: PLANNED + 2, io: false }, 0),
+        plan(8, VariableKind::Pointer { target: 3, io: true }, 0),
+        plan(9, VariableKind::List { variables: &[1, PLANNED + 2] }, 0),
+        plan(10, VariableKind::PointerTable { variables: &[2, PLANNED + 2, PLANNED + 7] }, 0),
+        plan(11, VariableKind::Remote { subgraph: cores - 1, variable: PLANNED + 2 }, 7001),
+    ]
+}
+
 /// Calls `with` with the large model on `cores` cores.
 pub(crate) fn large<T>(cores: u32, source: &Pattern, with: impl FnOnce(&ModelPlan<'_>) -> T) -> T {
     let regions: Vec<Vec<RegionPlan<'_>>> = (0..cores)
@@ -94,10 +123,18 @@ pub(crate) fn large<T>(cores: u32, source: &Pattern, with: impl FnOnce(&ModelPla
                 region("code", 10, Usage::InstrPe, 8192, Some(source)),
                 region("spill", 11, Usage::DramSpill, 5000, None),
                 region("ring", 12, Usage::DmaRingIo, RING, Some(source)),
+                region(OF_THE_CORE, 13, Usage::Notification, 4001, Some(source)),
             ]
         })
         .collect();
-    let libraries = [library(source)];
+    // A set of its own; the small model has one library, which the core keeps.
+    let libraries = [library(source), library(source)];
+    let library_support = LibrarySupport {
+        external_memory: Some(UcodeImage { content: source, bytes: 2001, align: 8192 }),
+        scratch_bytes: 6001,
+        queues: Some([UcodeQueue { m2s_offset: 1, s2m_offset: 2 }; 8]),
+    };
+    let variables = planned(source, cores);
     let inputs = [IoPlan { name: "x", bytes: X, variable: 1 }, IoPlan { name: "y", bytes: Y, variable: 2 }];
     let outputs = [IoPlan { name: "z", bytes: Z, variable: 3 }];
     let subgraphs: Vec<SubgraphPlan<'_>> = regions
@@ -106,8 +143,11 @@ pub(crate) fn large<T>(cores: u32, source: &Pattern, with: impl FnOnce(&ModelPla
             regions,
             local_scratchpad_bytes: crate::rig::PAGE * 3 / 2,
             shared_scratchpad_bytes: crate::rig::PAGE / 2,
+            variables: &variables,
             libraries: &libraries,
+            library_support,
             carveouts: &[Carveout::EVTACCEL],
+            program_fp8_config: true,
             inputs: &inputs,
             outputs: &outputs,
             ..SubgraphPlan::EMPTY

@@ -26,8 +26,8 @@ pub(crate) const MACHINES: [(Arch, u32); 5] =
 /// Models, variables and tensors are counted out, so that a slot lost by a failed operation is missed when the operation
 /// is repeated. A node more than needed may sit in quarantine.
 pub(crate) enum Tight {
-    One(&'static Storage<64, 2, 16, 5, 256>),
-    Two(&'static Storage<64, 3, 22, 5, 256>),
+    One(&'static Storage<64, 2, 29, 5, 256>),
+    Two(&'static Storage<64, 3, 48, 5, 256>),
 }
 
 pub(crate) struct Rig {

@@ -99,8 +99,10 @@ impl<'a> Session<'a> {
             Err(error) => error,
         };
         self.check_answer(step, &error);
-        // What the way back could not release is in quarantine; the first refusal is the fault itself.
-        let requests = self.rig.driver.injected() - before;
+        // What the way back could not release is in quarantine; the first refusal is the fault itself, and a full HBM is looked
+        // at for the report.
+        let looked = matches!(error.cause, Cause::OutOfMemory(facts) if facts.location == Location::Device && self.sticky());
+        let requests = self.rig.driver.injected() - before - u64::from(looked);
         self.refused += requests.saturating_sub(1) as u32;
         let (after, held) = Snapshot::take(runtime, self.rig);
         assert_eq!(after, snapshot, "{step} failed and left something");

@@ -83,6 +83,9 @@ macro_rules! word {
             fn fetch_and(&self, value: $int, order: Ordering) -> $int {
                 self.0.fetch_and(value, B::order(AND, order))
             }
+            fn fence(order: Ordering) {
+                loom::sync::atomic::fence(order);
+            }
         }
     };
 }

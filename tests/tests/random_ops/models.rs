@@ -1,7 +1,8 @@
 //! Models: load, run, look at, unload.
 
 use nrt_core::model::{
-    ByteSource, Carveout, Chunks, CopyExecutor, IoPlan, ModelPlan, RegionPlan, SourceError, SubgraphPlan, UcodeLibrary,
+    Arena, ByteSource, Carveout, Chunks, CopyExecutor, IoPlan, ModelPlan, RegionPlan, SourceError, SubgraphPlan, UcodeLibrary,
+    VariableKind, VariablePlan,
 };
 use nrt_core::{Arch, Location, Status, Usage};
 
@@ -39,6 +40,8 @@ struct Recipe {
     library: bool,
     input: u64,
     output: u64,
+    /// Bytes of a planned temporary on each core, with a pointer, a list and a table that name it; 0 = none of them.
+    planned: u64,
 }
 
 impl World<'_> {
@@ -65,6 +68,7 @@ impl World<'_> {
             library: self.rng.once_in(3),
             input: 1 + self.rng.below(800),
             output: 1 + self.rng.below(800),
+            planned: self.rng.below(2) * self.rng.below(5000),
         }
     }
 
@@ -225,10 +229,44 @@ impl Recipe {
                 if self.ring > 0 {
                     pieces.push((Usage::DmaRingIo, Location::Host, self.ring));
                 }
-                let mem_refs = pieces.len() as u32 + 2;
+                let mut mem_refs = pieces.len() as u32 + 2;
+                if self.planned > 0 {
+                    pieces.push((Usage::ScratchpadNotShared, Location::Device, self.planned));
+                    pieces.push((Usage::Generic, Location::Device, 8));
+                    mem_refs += 4;
+                }
+                if let Some(bytes) = self.scratch(core as usize) {
+                    mem_refs += 1;
+                    if bytes > PAGE {
+                        pieces.push((Usage::ScratchpadNotShared, Location::Device, bytes));
+                    }
+                }
                 Share { pieces, pages: arena.div_ceil(PAGE) as u32, mem_refs }
             })
             .collect()
+    }
+
+    /// Bytes of a planned variable that fills the local slice of a core, where the slice starts at a page. It gets memory of
+    /// its own when it is larger than a page.
+    fn scratch(&self, core: usize) -> Option<u64> {
+        Some(self.local[core]).filter(|bytes| self.planned > 0 && *bytes > 0 && self.shared == 0)
+    }
+
+    fn planned(&self, core: usize) -> Vec<VariablePlan<'static>> {
+        let plan = |variable, kind, bytes| VariablePlan { variable, name: "planned", kind, bytes, ..VariablePlan::EMPTY };
+        let mut variables = Vec::new();
+        if self.planned > 0 {
+            variables.extend([
+                plan(20, VariableKind::Temporary { source: None }, self.planned),
+                plan(21, VariableKind::Pointer { target: 20, io: false }, 0),
+                plan(22, VariableKind::List { variables: &[1, 2, 20] }, 0),
+                plan(23, VariableKind::PointerTable { variables: &[20, 21, 1] }, 0),
+            ]);
+        }
+        if let Some(bytes) = self.scratch(core) {
+            variables.push(plan(24, VariableKind::VirtualTemporary { arena: Arena::Local, offset: 0 }, bytes));
+        }
+        variables
     }
 
     fn with_plan<T>(&self, seed: u8, with: impl FnOnce(&ModelPlan<'_>) -> T) -> T {
@@ -262,11 +300,14 @@ impl Recipe {
         let library = [UcodeLibrary { content: &source, bytes: LIBRARY[0], flags: 0, cpu_id: 0, total_cpus: 8, functions: &[] }];
         let inputs = [IoPlan { name: "x", bytes: self.input, variable: 1 }];
         let outputs = [IoPlan { name: "z", bytes: self.output, variable: 2 }];
+        let variables: Vec<_> = (0..self.cores as usize).map(|core| self.planned(core)).collect();
         let subgraphs: Vec<SubgraphPlan<'_>> = regions
             .iter()
             .zip(&self.local)
-            .map(|(regions, local)| SubgraphPlan {
+            .zip(&variables)
+            .map(|((regions, local), variables)| SubgraphPlan {
                 regions,
+                variables,
                 local_scratchpad_bytes: *local,
                 shared_scratchpad_bytes: self.shared,
                 libraries: if self.library { &library } else { &[] },

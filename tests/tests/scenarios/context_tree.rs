@@ -6,6 +6,7 @@ use std::ptr::NonNull;
 use nrt_core::abi::{al_hal_tpb_arch_type_t, mla_t, tdrv_ctx_t, tpb_t};
 use nrt_core::context::Tree;
 use nrt_core::driver::{Call, Errno};
+use nrt_core::instance::{Family, Instance, Size};
 use nrt_core::{Arch, Cause, Config, Error, Runtime, Status};
 use nrt_linux::hooks::LinuxHooks;
 use nrt_sim::SimConfig;
@@ -200,6 +201,26 @@ fn without_the_routing_request_the_map_is_empty_and_the_accessor_fails() {
     runtime.with_tree(|tree| assert_eq!(tree.routing_ids(), Err(unset))).unwrap();
     // SAFETY: the record of an open tree.
     assert_eq!(unsafe { (*mla(&runtime, 0)).routing_id }, u32::MAX);
+    finish(&runtime);
+}
+
+#[test]
+fn without_the_routing_request_the_family_decides_where_it_is_known() {
+    let torus = [0, 2, 6, 4, 1, 3, 7, 5, 9, 11, 15, 13, 8, 10, 14, 12];
+    for (family, map) in [(Family::TRN1, &torus[..]), (Family::INF2, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11])] {
+        let driver = driver(SimConfig { devices: 3, ..SimConfig::new(Arch::Sunda) });
+        driver.watch(&[Call::RoutingIds]);
+        driver.fail_nth(1, Errno::EINVAL);
+        let instance = Instance { family, size: Size::UNKNOWN };
+        let runtime = open(driver, Config { instance, ..Config::new(LinuxHooks::new()) });
+        assert_eq!(runtime.instance(), instance);
+        runtime.with_tree(|tree| assert_eq!(tree.routing_ids(), Ok(map))).unwrap();
+        assert_eq!([0, 1, 2].map(|device| runtime.routing_id(device)), [map[0], map[1], map[2]].map(|id| Ok(Some(id))));
+        finish(&runtime);
+    }
+    // MARIANA has a family of its own, which has no map.
+    let runtime = open(one_device(Arch::Mariana), Config::new(LinuxHooks::new()));
+    assert_eq!(runtime.instance(), Instance { family: Family::TRN3, size: Size::_2XL });
     finish(&runtime);
 }
 

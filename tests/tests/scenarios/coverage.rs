@@ -1,4 +1,4 @@
-//! `docs/coverage.md` names tests that exist.
+//! `docs/coverage.md` names tests that exist, and leaves no section of a description out.
 
 use std::fs;
 use std::path::Path;
@@ -17,4 +17,47 @@ fn every_named_test_exists() {
         named += 1;
     }
     assert!(named > 100, "{named} tests named");
+}
+
+/// Sections of each description.
+const SECTIONS: [(&str, u32); 12] = [
+    ("Context tree", 13),
+    ("Allocator and ledger", 25),
+    ("Model database", 9),
+    ("Loading", 12),
+    ("Scratchpad", 16),
+    ("Tensors", 14),
+    ("Microcode libraries", 10),
+    ("Logical cores", 11),
+    ("Locks", 8),
+    ("Errata", 35),
+    ("Public interface", 10),
+    ("Kernel driver", 22),
+];
+
+#[test]
+fn every_numbered_section_has_a_row() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let page = fs::read_to_string(root.join("docs/coverage.md")).unwrap();
+    for (title, count) in SECTIONS {
+        let part = page.split("\n## ").find(|part| part.starts_with(&format!("{title}\n"))).expect(title);
+        let rows = part.lines().filter_map(|line| line.strip_prefix("| ")).filter(|row| !row.starts_with("---"));
+        let mut found = std::collections::BTreeSet::new();
+        for row in rows {
+            let cells: Vec<_> = row.trim_end_matches('|').split(" |").map(str::trim).collect();
+            // "3 view, 4 storage" is a row for two.
+            let numbers: Vec<u32> = cells[0]
+                .split(", ")
+                .filter_map(|name| name.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().ok())
+                .collect();
+            // A test, another row that has one, or a reason.
+            let shown =
+                cells.get(1).is_some_and(|cell| cell.contains('`') || cell.contains("see ") || cell.contains("rows above"));
+            let reason = cells.get(2).is_some_and(|cell| !cell.is_empty());
+            assert!(numbers.is_empty() || shown || reason, "{title}: a row without test or reason: {row}");
+            found.extend(numbers);
+        }
+        let missing: Vec<_> = (1..=count).filter(|number| !found.contains(number)).collect();
+        assert!(missing.is_empty(), "{title}: no row for {missing:?}");
+    }
 }

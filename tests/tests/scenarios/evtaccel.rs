@@ -84,3 +84,22 @@ fn other_architectures_do_not_look() {
         finish(&runtime);
     }
 }
+
+#[test]
+fn the_fp8_flag_is_that_of_the_plan() {
+    for arch in Arch::ALL {
+        let runtime = runtime(arch);
+        let core = runtime.core(0).unwrap();
+        for program_fp8_config in [true, false] {
+            let model = load(&core, SubgraphPlan { program_fp8_config, ..NOTHING }).unwrap();
+            let record = raw::model(&runtime, 0, model.id());
+            // SAFETY: a resident model; byte 7,585 of its record.
+            assert_eq!(
+                unsafe { (*record.byte_add(7585).cast::<bool>(), (*record).program_fp8_cfg) },
+                (program_fp8_config, program_fp8_config)
+            );
+            model.unload().unwrap();
+        }
+        finish(&runtime);
+    }
+}

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use nrt_core::model::{CopyExecutor, ModelPlan, SubgraphPlan};
-use nrt_core::{Arch, Cause, Config, Error, Runtime, Status, Usage};
+use nrt_core::{Arch, Cause, Config, Error, LookUps, Runtime, Status, Storage, Usage};
 use nrt_linux::hooks::LinuxHooks;
 use nrt_tests::{TestRuntime, TestStorage, one_device, runtime, storage};
 
@@ -24,6 +24,37 @@ fn runtime_after(last: u64) -> (TestRuntime, &'static AtomicU64) {
     let runtime = Runtime::init(storage, one_device(Arch::Cayman), Config::new(LinuxHooks::new())).unwrap();
     counter.store(last, Relaxed);
     (runtime, counter)
+}
+
+/// The documented form is the oracle of the one without a lock: the same ids come and go in both, some of them in one chain,
+/// and every look-up has the same answer.
+#[test]
+fn both_forms_of_look_up_answer_alike() {
+    let answers = [LookUps::Locked, LookUps::LockFree].map(|look_ups| {
+        let config = Config { look_ups, logical_core_size: Some(1), ..Config::new(LinuxHooks::new()) };
+        let storage: &'static Storage<64, 600, 8, 2, 64> = storage();
+        let runtime = Runtime::init(storage, one_device(Arch::Cayman), config).unwrap();
+        let core = runtime.core(0).unwrap();
+        let mut models = Vec::new();
+        let mut answers = Vec::new();
+        for round in 0_u32..40 {
+            // Up to 580 models in 256 buckets: chains of three.
+            models.extend((0..if round < 10 { 58 } else { 17 }).filter_map(|_| load(&core, NOTHING).ok()));
+            for take in 0..20 {
+                models.swap_remove((round * 31 + take * 7) as usize % models.len()).unload().unwrap();
+            }
+            for id in (0..1100).step_by(if round % 8 == 0 { 1 } else { 13 }).chain([u32::MAX, 1 << 31]) {
+                answers.push((id, core.run(id, &[], &[], None, &CopyExecutor).map_err(|error| error.cause)));
+            }
+            answers.push((core.resident_models(0).unwrap() as u32, Ok(())));
+        }
+        models.into_iter().for_each(|model| model.unload().unwrap());
+        assert!(runtime.close(None).unwrap().is_clean());
+        answers
+    });
+    let found = answers[0].iter().filter(|(_, answer)| answer.is_ok()).count();
+    assert!(found > 1500 && found < answers[0].len() - 1500, "{found} of {}", answers[0].len());
+    assert_eq!(answers[0], answers[1]);
 }
 
 #[test]

@@ -55,15 +55,6 @@ fn page_sizes_end_at_the_largest_32_bit_number() {
 }
 
 #[test]
-fn the_contiguous_mode_is_refused_in_words() {
-    let driver = one_device(Arch::Cayman);
-    let fresh: &'static TestStorage = storage();
-    let config = Config { contiguous_scratchpad: true, ..Config::new(LinuxHooks::new()) };
-    let error = refused(Runtime::init(fresh, driver, config));
-    assert_eq!(error, Error { status: Status::Failure, cause: Cause::NotBuilt("the contiguous scratchpad") });
-}
-
-#[test]
 fn the_arena_is_the_largest_model_not_the_sum() {
     let runtime = paged(Arch::Cayman, MIB);
     let core = runtime.core(0).unwrap();

@@ -1,14 +1,17 @@
 //! `scratchpad` §§4, 8, 13: slices of several cores, the shared slice, one core for both; the documented example.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use nrt_core::driver::{Call, Errno};
-use nrt_core::model::{ModelPlan, RegionPlan, SubgraphPlan};
+use nrt_core::model::{Arena, ModelPlan, SubgraphPlan, VariableKind, VariablePlan};
 use nrt_core::{Arch, Cause, Config, Error, Status, Usage};
 use nrt_linux::hooks::LinuxHooks;
 use nrt_sim::SimConfig;
 use nrt_tests::{TestRuntime, driver, open};
 
 use crate::books::{Core, MIB, TestModel, books, finish, held, pages};
-use crate::plans::{NOTHING, load, refused, region};
+use crate::plans::{NOTHING, load, refused, unload};
+use crate::raw;
 
 fn runtime(single: bool, size: u32, cores: u32) -> TestRuntime {
     let driver = driver(SimConfig { cores_per_device: cores, ..SimConfig::new(Arch::Cayman) });
@@ -121,25 +124,111 @@ fn the_single_core_flag_needs_every_core_of_the_hbm() {
     finish(&runtime);
 }
 
-/// §8.4, scaled down by 512: pages of 1 MiB, models of 3 MiB and 3.2 MiB whose largest variables do not fit a page.
+/// A variable in the local slice.
+const fn scratch(variable: u32, offset: u64, bytes: u64) -> VariablePlan<'static> {
+    let kind = VariableKind::VirtualTemporary { arena: Arena::Local, offset };
+    VariablePlan { variable, name: "scratch", kind, bytes, ..VariablePlan::EMPTY }
+}
+
+/// §8.4: pages of 512 MiB, models of 1.5 GiB and about 1.6 GiB.
 #[test]
-fn private_variables_do_not_shrink_the_reserve() {
-    let runtime = runtime(false, 2, 8);
+fn the_two_models_of_the_documentation() {
+    const PAGE: u64 = 512 * MIB;
+    let config = |page| Config { scratchpad_page_size: page, ..Config::new(LinuxHooks::new()) };
+    let first = [scratch(1, 0, 1024 * MIB), scratch(2, 1024 * MIB, PAGE)];
+    let second = [scratch(1, 0, 1536 * MIB), scratch(2, 1536 * MIB, 100 * MIB)];
+    let plan = |variables, bytes| SubgraphPlan { variables, local_scratchpad_bytes: bytes, ..NOTHING };
+    let (first, second) = (plan(&first, 1536 * MIB), plan(&second, 1636 * MIB));
+    let private = |core: &Core<'_>| held(core, 0, Usage::ScratchpadNotShared);
+
+    let runtime = open(driver(SimConfig::new(Arch::Cayman)), config(PAGE));
     let core = runtime.core(0).unwrap();
-    let private = |bytes| region(1, Usage::ScratchpadNotShared, bytes, None);
-    let model = |regions: &[RegionPlan<'_>], bytes| {
-        load(&core, SubgraphPlan { regions, local_scratchpad_bytes: bytes, ..NOTHING }).unwrap()
+    let models = [load(&core, first).unwrap(), load(&core, second).unwrap()];
+    // Four shared pages of 2 GiB together, and 2.5 GiB of private memory: what does not fit a page does not make the arena
+    // smaller.
+    assert_eq!((pages(&core, 0), held(&core, 0, Usage::Scratchpad)), (vec![2, 2, 2, 1], 2048 * MIB));
+    assert_eq!(private(&core), 2560 * MIB);
+    assert_eq!(models.each_ref().map(|model| model.usage(0).unwrap().bytes[16]), [1024 * MIB, 1536 * MIB]);
+    assert_eq!(models[0].variable_address(0, 2, 0, 1), models[0].scratchpad_address(0, 1024 * MIB, PAGE));
+    // SAFETY: a resident model.
+    let largest = unsafe { &(*(*raw::model(&runtime, 0, models[1].id())).dmem_allocator).largest_oversized_scratchpad_var };
+    assert_eq!(largest.load(Relaxed) as u64, 1536 * MIB);
+    // The advice is for the largest of all models.
+    let advice = core.scratchpad_advice().unwrap().unwrap();
+    assert_eq!((advice.largest, advice.mebibytes, advice.possible), (1536 * MIB, 1536, true));
+    let [first_model, second_model] = models;
+    second_model.unload().unwrap();
+    assert_eq!(core.scratchpad_advice().unwrap().unwrap().mebibytes, 1024);
+    assert_eq!((pages(&core, 0), private(&core)), (vec![1; 3], 1024 * MIB));
+    first_model.unload().unwrap();
+    assert_eq!(core.scratchpad_advice(), Ok(None));
+    finish(&runtime);
+
+    // With pages of 2 GiB: one page, and nothing private.
+    let runtime = open(driver(SimConfig::new(Arch::Cayman)), config(2048 * MIB));
+    let core = runtime.core(0).unwrap();
+    let models = [load(&core, first).unwrap(), load(&core, second).unwrap()];
+    assert_eq!((pages(&core, 0), private(&core), core.scratchpad_advice()), (vec![2], 0, Ok(None)));
+    unload(models);
+    finish(&runtime);
+}
+
+#[test]
+fn variables_lie_behind_the_slice_they_belong_to() {
+    let runtime = runtime(false, 2, 8);
+    let core = runtime.core(2).unwrap();
+    let shared = |variable, offset, bytes| {
+        let kind = VariableKind::VirtualTemporary { arena: Arena::Shared, offset };
+        VariablePlan { variable, name: "shared", kind, bytes, ..VariablePlan::EMPTY }
     };
-    let first = model(&[private(2 * MIB)], 3 * MIB);
-    let second = model(&[private(3 * MIB)], 3 * MIB + 200 * 1024);
-    // Four shared pages, and the sum of the private ones.
-    assert_eq!(pages(&core, 0), [2, 2, 2, 1]);
-    assert_eq!(held(&core, 0, Usage::Scratchpad), 4 * MIB);
-    assert_eq!(held(&core, 0, Usage::ScratchpadNotShared), 5 * MIB);
-    assert_eq!(first.usage(0).unwrap().bytes[16], 2 * MIB);
-    second.unload().unwrap();
-    assert_eq!((pages(&core, 0), held(&core, 0, Usage::ScratchpadNotShared)), (vec![1; 3], 2 * MIB));
-    first.unload().unwrap();
+    let variables = [scratch(1, 4096, 4096), shared(2, 8192, 4096)];
+    let subgraph =
+        SubgraphPlan { variables: &variables, local_scratchpad_bytes: 8192, shared_scratchpad_bytes: 16_384, ..NOTHING };
+    let model = core.load(&ModelPlan { name: "m", subgraphs: &[subgraph; 2] }).unwrap();
+    let address = |relative, variable| model.variable_address(relative, variable, 0, 1).unwrap();
+    // The shared slice is first on the first core, and one for both.
+    let base = core.scratchpad_address(0, 0, 1).unwrap();
+    assert_eq!((address(0, 2), address(1, 2)), (base + 8192, base + 8192));
+    assert_eq!(address(0, 1), base + 16_384 + 4096);
+    assert_eq!(address(1, 1), core.scratchpad_address(1, 4096, 1).unwrap());
+    model.unload().unwrap();
+    finish(&runtime);
+}
+
+#[test]
+fn the_shared_slice_of_a_second_core_lies_on_the_first_one_of_its_hbm() {
+    // Logical cores of one: the HBM has two, both of this process.
+    let runtime = runtime(false, 1, 8);
+    let [first, second] = [2, 3].map(|vnc| runtime.core(vnc).unwrap());
+    let model = load_needs(&second, &[(2 * MIB, MIB)]).unwrap();
+    assert_eq!((pages(&first, 0), pages(&second, 0)), (vec![1], vec![1; 2]));
+    // SAFETY: a resident model.
+    unsafe {
+        let cleanup = (*raw::model(&runtime, 3, model.id())).scratchpad_cleanup_info;
+        let cores = (*cleanup).pcores.map(|pcore| (*pcore).device_tpb_idx);
+        assert_eq!(((*cleanup).num_entries, cores, (*cleanup).sizes), (2, [2, 3], [MIB, 2 * MIB]));
+    }
+    let other = load_needs(&first, &[(MIB, 2 * MIB)]).unwrap();
+    assert_eq!((pages(&first, 0), pages(&second, 0)), (vec![2, 1, 1], vec![1; 2]));
+    other.unload().unwrap();
+    assert_eq!((pages(&first, 0), pages(&second, 0)), (vec![1], vec![1; 2]));
+    // What fails on the second gives the first one's pages back.
+    let before = books(&runtime);
+    for nth in 1..=4 {
+        runtime.driver().watch(&[Call::Alloc]);
+        runtime.driver().fail_nth(nth, Errno::ENOMEM);
+        assert_eq!(refused(load_needs(&second, &[(4 * MIB, 3 * MIB)])).status, Status::Resource);
+        assert_eq!(books(&runtime), before);
+    }
+    model.unload().unwrap();
+    assert_eq!((pages(&first, 0), pages(&second, 0)), (vec![], vec![]));
+    finish(&runtime);
+    // With the single-core flag everything of both lies there.
+    let runtime = self::runtime(true, 1, 8);
+    let [first, second] = [2, 3].map(|vnc| runtime.core(vnc).unwrap());
+    let model = load_needs(&second, &[(2 * MIB, MIB)]).unwrap();
+    assert_eq!((pages(&first, 0), pages(&second, 0)), (vec![1; 3], vec![]));
+    model.unload().unwrap();
     finish(&runtime);
 }
 

@@ -2,12 +2,12 @@
 
 use nrt_core::abi::{dmem_t, model_t, ucode_lib_set_info_t};
 use nrt_core::driver::{Call, Errno};
-use nrt_core::model::{ByteSource, SubgraphPlan, UcodeFunction, UcodeLibrary};
+use nrt_core::model::{ByteSource, LibrarySupport, SubgraphPlan, UcodeFunction, UcodeImage, UcodeLibrary, UcodeQueue};
 use nrt_core::{Arch, Cause, Error, PlanPart, PlanRule, Result, Status, Usage};
 use nrt_tests::{TestRuntime, runtime};
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::books::{Core, TestModel, books, finish, held, sim};
+use crate::books::{Core, KIB, TestModel, books, finish, held, sim};
 use crate::plans::{Formula, NOTHING, broken, formula, load, refused, unload};
 use crate::raw;
 
@@ -118,27 +118,57 @@ fn the_device_table_has_a_row_of_280_bytes_for_each_function_from_144_on() {
     finish(&runtime);
 }
 
+/// External memory, scratch memory and queues, all different.
+const SUPPORT: LibrarySupport<'static> = LibrarySupport {
+    external_memory: Some(UcodeImage { content: &Formula, bytes: 9000, align: 64 * KIB }),
+    scratch_bytes: 20_000,
+    queues: Some(QUEUES),
+};
+const QUEUES: [UcodeQueue; 8] = {
+    let mut queues = [UcodeQueue { m2s_offset: 0, s2m_offset: 0 }; 8];
+    let mut at = 0;
+    while at < 8 {
+        queues[at] = UcodeQueue { m2s_offset: 0x1000 + at as u64, s2m_offset: 0x2000 + at as u64 };
+        at += 1;
+    }
+    queues
+};
+
 #[test]
 fn a_staging_that_fails_is_reported_and_leaves_no_cache() {
-    let runtime = runtime(Arch::Sunda);
-    let core = runtime.core(0).unwrap();
-    let before = books(&runtime);
-    let mut failures = 0;
-    for (errno, status) in [(Errno::ENOMEM, Status::Resource), (Errno::EIO, Status::Failure)] {
-        for (call, count) in [(Call::Alloc, 2), (Call::Copy, 4), (Call::Fill, 1)] {
-            for nth in 1..=count {
-                runtime.driver().watch(&[call]);
+    let libraries = [UcodeLibrary { functions: &FUNCTIONS, ..LIBRARY }; 3];
+    let plan = |count| SubgraphPlan { libraries: &libraries[..count], library_support: SUPPORT, ..NOTHING };
+    // A shared library, and a set of the model's own.
+    for (count, staged) in [(1, true), (3, false)] {
+        for (errno, status) in [(Errno::ENOMEM, Status::Resource), (Errno::EIO, Status::Failure)] {
+            let runtime = runtime(Arch::Sunda);
+            let core = runtime.core(0).unwrap();
+            let before = books(&runtime);
+            let mut failures = 0;
+            for nth in 1.. {
+                runtime.driver().watch_all();
                 runtime.driver().fail_nth(nth, errno);
-                let error = refused(load_libraries(&core, &[LIBRARY]));
-                let status = if call == Call::Alloc { status } else { Status::Failure };
-                assert_eq!((error.status, runtime.driver().injected()), (status, 1), "{call:?} {nth}");
+                let Err(error) = load(&core, plan(count)).map(|model| {
+                    runtime.driver().reset();
+                    model.unload().unwrap();
+                }) else {
+                    break;
+                };
+                let status = if runtime.driver().last_failed() == Some(Call::Alloc) { status } else { Status::Failure };
+                assert_eq!((error.status, runtime.driver().injected()), (status, 1), "request {nth}");
                 assert_eq!(books(&runtime), before);
                 assert!(cache(&runtime, 0).is_null());
                 failures += 1;
             }
+            // Image, table, external and scratch memory; at least a copy for each image, the external memory, the table.
+            assert!(failures >= 4 + count + 2, "{failures}");
+            assert_eq!(core.library_users(0), Ok((0, staged)));
+            finish(&runtime);
         }
     }
-    assert_eq!(failures, 14);
+    let runtime = runtime(Arch::Sunda);
+    let core = runtime.core(0).unwrap();
+    let before = books(&runtime);
     struct Broken;
     impl ByteSource for Broken {
         fn read(&self, _: u64, _: &mut [u8]) -> core::result::Result<(), &'static str> {
@@ -163,13 +193,7 @@ fn the_number_of_libraries_is_bounded() {
         let before = books(&runtime);
         let libraries = [UcodeLibrary { functions: &FUNCTIONS[..2], ..LIBRARY }; 11];
         for count in [2, 3, 9] {
-            let loaded = load_libraries(&core, &libraries[..count]);
-            if arch == Arch::Sunda {
-                let cause = Cause::NotBuilt("models with 2 to 9 microcode libraries");
-                assert_eq!(refused(loaded), Error { status: Status::Failure, cause });
-            } else {
-                loaded.unwrap().unload().unwrap();
-            }
+            load_libraries(&core, &libraries[..count]).unwrap().unload().unwrap();
         }
         for count in [10, 11] {
             let error = refused(load_libraries(&core, &libraries[..count]));
@@ -245,12 +269,17 @@ fn a_library_that_differs_from_the_staged_one_is_refused() {
     for other in [
         UcodeLibrary { bytes: 5001, ..LIBRARY },
         UcodeLibrary { functions: &FUNCTIONS[..2], ..LIBRARY },
+        UcodeLibrary { cpu_id: 1, ..LIBRARY },
+        UcodeLibrary { total_cpus: 1, ..LIBRARY },
         UcodeLibrary { functions: &renamed, ..LIBRARY },
     ] {
         let cause = Cause::Ucode("it differs from the one this core has staged for its models");
         assert_eq!(refused(load_libraries(&core, &[other])), Error { status: Status::Invalid, cause });
         assert_eq!(books(&runtime), before);
     }
+    let needy = SubgraphPlan { libraries: &[LIBRARY], library_support: SUPPORT, ..NOTHING };
+    assert_eq!(refused(load(&core, needy)).status, Status::Invalid);
+    assert_eq!(books(&runtime), before);
     first.unload().unwrap();
     finish(&runtime);
 }
@@ -268,4 +297,112 @@ fn models_that_load_at_the_same_time_stage_once() {
     assert_eq!((core.library_users(0), runtime.driver().seen()), (Ok((4, true)), 2));
     assert_eq!(runtime.close(None).unwrap().models, 4);
     crate::books::assert_quiet(runtime.driver(), 1);
+}
+
+#[test]
+fn two_to_nine_libraries_are_of_the_model_alone() {
+    let runtime = runtime(Arch::Sunda);
+    let core = runtime.core(1).unwrap();
+    let before = books(&runtime);
+    let names: Vec<String> = (0..9).map(|n| format!("function_{n}")).collect();
+    let functions: Vec<[UcodeFunction<'_>; 3]> = names
+        .iter()
+        .zip(0..)
+        .map(|(name, n)| [0, 1, 2].map(|sub_opcode| UcodeFunction { name, opcode: n, sub_opcode }))
+        .collect();
+    for count in 2..=9_usize {
+        let libraries: Vec<_> = (0..count)
+            .map(|n| UcodeLibrary { bytes: 1000 + n as u64, flags: n as u32 | 8, functions: &functions[n], ..LIBRARY })
+            .collect();
+        let plan = SubgraphPlan { libraries: &libraries, library_support: SUPPORT, ..NOTHING };
+        let [first, second] = [(); 2].map(|()| load(&core, plan).unwrap());
+        // Nothing is shared, and the core's cache is not touched.
+        assert_eq!((core.library_users(0), cache(&runtime, 1).is_null()), (Ok((0, false)), true));
+        // SAFETY: resident models, their sets and memory.
+        unsafe {
+            let record = raw::model(&runtime, 1, first.id());
+            let set = *(*record).ulib_set_info;
+            assert_ne!((*raw::model(&runtime, 1, second.id())).ulib_set_info, (*record).ulib_set_info);
+            assert_eq!(set.num_libs as usize, count);
+            // Image, table, external memory, scratch: of the model's own heap, booked as libraries.
+            let image = (*set.lib_dmem).size as u64;
+            assert_eq!(raw::sizes((*record).dmem_allocator), [image as usize, 27_304, 9000, 20_000]);
+            assert_eq!(first.usage(0).unwrap().bytes[Usage::UcodeLib.number()], image + 27_304 + 29_000);
+            assert!((*set.extram)._pa.is_multiple_of(64 * KIB));
+            assert_eq!(raw::bytes(&runtime, set.extram, 9000), formula(0, 9000));
+            let table = raw::bytes(&runtime, set.ucode_table, 27_304);
+            let word = |at: usize| u64::from_le_bytes(table[at..at + 8].try_into().unwrap());
+            assert_eq!((word(0), word(8)), ((*set.scratch_space)._pa, 20_000));
+            for (processor, queue) in QUEUES.iter().enumerate() {
+                assert_eq!((word(0x10 + 8 * processor), word(0x50 + 8 * processor)), (queue.m2s_offset, queue.s2m_offset));
+            }
+            let (mut row, mut end) = (0, 0);
+            for (n, library) in libraries.iter().enumerate() {
+                let staged = *set.libs.add(n);
+                // One image behind the other, at multiples of 64.
+                let offset = staged.address - (*set.lib_dmem)._pa;
+                assert_eq!(offset, u64::next_multiple_of(end, 64));
+                end = offset + library.bytes;
+                assert_eq!(raw::bytes(&runtime, set.lib_dmem, end as usize)[offset as usize..], formula(0, 1000 + n));
+                assert_eq!((staged.flags, staged.num_funcs, staged.total_cpus), (n as u32 | 8, 3, 8));
+                for (at, function) in library.functions.iter().enumerate() {
+                    let mirror = *staged.funcs.add(at);
+                    assert_eq!(
+                        (mirror.opcode, mirror.sub_opcode, &mirror.name[..11]),
+                        (n as u8, at as u8, &[function.name.as_bytes(), &[0]].concat()[..])
+                    );
+                    let entry = &table[144 + 280 * row..][..280];
+                    assert_eq!(entry[..5], [1, n as u8, at as u8, 0, 8]);
+                    assert_eq!(entry[12..24], [&(n as u32 & 7).to_le_bytes()[..], &staged.address.to_le_bytes()[..]].concat());
+                    assert_eq!((&entry[24..34], entry[34]), (function.name.as_bytes(), 0));
+                    row += 1;
+                }
+            }
+            assert_eq!(image, end);
+            assert!(table[144 + 280 * row..].iter().all(|byte| *byte == 0));
+        }
+        unload([first, second]);
+        assert_eq!(books(&runtime), before, "they go with their models");
+    }
+    finish(&runtime);
+}
+
+#[test]
+fn the_table_has_97_rows_and_processor_0_28_functions() {
+    let runtime = runtime(Arch::Sunda);
+    let core = runtime.core(0).unwrap();
+    let before = books(&runtime);
+    let many = [FUNCTIONS[0]; 97];
+    // The base library may sit on another processor, the custom ones may not.
+    let set = |base, custom| {
+        let base = UcodeLibrary { cpu_id: 1, functions: &many[..base], ..LIBRARY };
+        [base, UcodeLibrary { functions: &many[..custom], ..LIBRARY }]
+    };
+    let loaded = |libraries: &[UcodeLibrary<'_>]| load_libraries(&core, libraries).map(|model| model.unload().unwrap());
+    assert_eq!(loaded(&set(69, 28)), Ok(()));
+    let subgraph = |rule| Err(broken(0, PlanPart::Subgraph, rule));
+    assert_eq!(loaded(&set(70, 28)), subgraph(PlanRule::Rows(98)));
+    assert_eq!(loaded(&set(0, 29)), subgraph(PlanRule::Functions(29)));
+    assert_eq!(loaded(&set(97, 0)), Ok(()));
+    let [base, custom] = set(1, 1);
+    let library = |index, rule| Err(broken(0, PlanPart::Library(index), rule));
+    assert_eq!(loaded(&[custom, base]), library(1, PlanRule::Processor { cpu_id: 1, custom: true }));
+    let ninth = UcodeLibrary { cpu_id: 8, ..base };
+    assert_eq!(loaded(&[ninth]), library(0, PlanRule::Processor { cpu_id: 8, custom: false }));
+    // A library without functions has no row.
+    let bare = UcodeLibrary { functions: &[], ..LIBRARY };
+    assert_eq!(loaded(&[bare, bare]), Ok(()));
+    // External memory has a size and an alignment.
+    let external = |bytes, align| {
+        let image = UcodeImage { content: &Formula, bytes, align };
+        let library_support = LibrarySupport { external_memory: Some(image), ..LibrarySupport::NONE };
+        load(&core, SubgraphPlan { libraries: &[bare, bare], library_support, ..NOTHING }).map(|model| model.unload().unwrap())
+    };
+    assert_eq!(external(0, 0), subgraph(PlanRule::ZeroSize));
+    assert_eq!(external(1, 3), subgraph(PlanRule::Alignment(3)));
+    assert_eq!(external(1, 4096), Ok(()));
+    let endless = UcodeLibrary { bytes: u64::MAX, ..bare };
+    assert_eq!(loaded(&[endless, bare]).map_err(|error| error.status), Err(Status::Invalid));
+    assert_eq!(books(&runtime), before);
+    finish(&runtime);
 }

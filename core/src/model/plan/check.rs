@@ -29,15 +29,9 @@ impl ModelPlan<'_> {
         if subgraphs != 1 && subgraphs != cores {
             return Err(Error::invalid(crate::error::Cause::Subgraphs { subgraphs, cores }));
         }
-        if self.subgraphs.iter().any(|subgraph| !subgraph.variables.is_empty()) {
-            return Err(Error::new(Status::Failure, crate::error::Cause::NotBuilt("planned variables")));
-        }
         let shared = self.subgraphs.iter().map(|subgraph| subgraph.shared_scratchpad_bytes).max().unwrap_or(0);
         for (index, subgraph) in (0..).zip(self.subgraphs) {
             subgraph.check(index, arch, subgraphs, shared)?;
-        }
-        if arch == Arch::Sunda && self.subgraphs.iter().any(|subgraph| subgraph.libraries.len() > 1) {
-            return Err(Error::new(Status::Failure, crate::error::Cause::NotBuilt("models with 2 to 9 microcode libraries")));
         }
         Ok(())
     }

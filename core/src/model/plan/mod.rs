@@ -71,8 +71,18 @@ pub(crate) struct Piece {
 }
 
 impl RegionPlan<'_> {
+    /// Whether its pieces count as temporaries, not as constants.
+    pub(crate) const fn is_temporary(&self) -> bool {
+        matches!(self.usage, Usage::ScratchpadNotShared | Usage::DramSpill)
+    }
+
+    /// Whether it comes from the heap of the core and not from that of the model (`dmem` §18).
+    pub(crate) const fn is_global(&self) -> bool {
+        matches!(self.usage, Usage::Notification | Usage::Scratchpad | Usage::Tensor | Usage::PoolStdio | Usage::Cc | Usage::XtCc)
+    }
+
     /// Number of pieces that belong to this subgraph; the chunks were checked.
-    pub(super) fn piece_count(&self) -> u64 {
+    fn piece_count(&self) -> u64 {
         self.chunks.map_or(1, |chunks| self.bytes.div_ceil(chunks.bytes).saturating_sub(chunks.first).div_ceil(chunks.step))
     }
 

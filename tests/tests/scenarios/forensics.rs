@@ -1,0 +1,308 @@
+//! `dmem` §15: what is told when memory runs out.
+
+use std::sync::Barrier;
+use std::sync::atomic::Ordering::Relaxed;
+
+use nrt_core::driver::{Call, Errno};
+use nrt_core::hooks::Level;
+use nrt_core::model::SubgraphPlan;
+use nrt_core::{Allocation, Arch, Cause, Config, Placement, Status, Usage};
+use nrt_sim::SimConfig;
+use nrt_tests::{driver, one_device};
+
+use crate::books::{GIB, KIB, MIB};
+use crate::plans::{NOTHING, device, host, refused, region, weights};
+use crate::recorder::{RecordedRuntime, Recorder, recorded};
+
+fn cayman(change: impl FnOnce(&mut Config<&'static Recorder>)) -> RecordedRuntime {
+    recorded(one_device(Arch::Cayman), change)
+}
+
+/// The errors that were told, without the columns' spaces.
+fn told(runtime: &RecordedRuntime) -> Vec<String> {
+    let squeeze = |line: String| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    runtime.hooks().take(Level::Error).into_iter().map(squeeze).collect()
+}
+
+/// What stands in a line of the table, by its first words.
+#[track_caller]
+fn row(told: &[String], owner: &str) -> Vec<String> {
+    let line = told.iter().find(|line| line.starts_with(owner)).unwrap_or_else(|| panic!("no {owner} in {told:#?}"));
+    line[owner.len()..].split_whitespace().map(str::to_owned).collect()
+}
+
+fn close(runtime: &RecordedRuntime) {
+    assert!(runtime.close(None).unwrap().is_clean());
+}
+
+#[test]
+fn the_report_of_a_full_hbm_word_for_word() {
+    let runtime = cayman(|config| config.scratchpad_page_size = 2 * MIB);
+    let core = runtime.core(0).unwrap();
+    let subgraph = SubgraphPlan { regions: &[weights(3 * MIB)], local_scratchpad_bytes: MIB, ..NOTHING };
+    let model = core.load(&nrt_core::model::ModelPlan { name: "resnet", subgraphs: &[subgraph, subgraph] }).unwrap();
+    let tensor = core.tensor(Placement::Device, 512 * KIB, "x").unwrap();
+    let other = runtime.core(1).unwrap().allocate(0, &device(7 * KIB, Usage::DmaRingIo)).unwrap();
+    runtime.hooks().take(Level::Info);
+    let error = refused(core.tensor(Placement::Device, 32 * GIB, "kv \"cache\""));
+    assert_eq!(error.status, Status::Resource);
+    let lines = |level| runtime.hooks().take(level).iter().map(|line| line.clone() + "\n").collect::<String>();
+    let (report, ring) = (lines(Level::Error), lines(Level::Info));
+    assert_eq!(report, REPORT);
+    assert_eq!(ring, RING);
+    drop((tensor, other));
+    model.unload().unwrap();
+    close(&runtime);
+}
+
+const REPORT: &str = include_str!("forensics/report.txt");
+const RING: &str = include_str!("forensics/ring.csv");
+
+#[test]
+fn a_load_that_runs_out_shows_what_it_held_by_then() {
+    let runtime = cayman(|_| ());
+    let core = runtime.core(1).unwrap();
+    let kept = core.allocate(0, &device(MIB, Usage::Cc)).unwrap();
+    let subgraph = SubgraphPlan {
+        regions: &[weights(5 * MIB), region(2, Usage::InstrPe, MIB, None), region(3, Usage::ActTable, 30 * GIB, None)],
+        ..NOTHING
+    };
+    let plan = nrt_core::model::ModelPlan { name: "too large", subgraphs: &[subgraph] };
+    assert_eq!(refused(core.load(&plan)).status, Status::Resource);
+    let told = told(&runtime);
+    assert!(told[0].starts_with("Failed to allocate 30.000GB (alignment: none, usage: runtime (act_table)) on ND 0:NC 2"));
+    // The HBM and the core as they were then, the model among it; by now all of the model is given back.
+    assert_eq!(row(&told, "NC 2")[..4], ["7.000MB", "1.000MB", "5.000MB", "0.000B"]);
+    assert_eq!(row(&told, "(being loaded)")[..4], ["6.000MB", "1.000MB", "5.000MB", "n/a"]);
+    assert!(told[2].contains("23.978GB free") && told[3] == "full: 6.022GB more are needed", "{told:#?}");
+    assert!(told.contains(&"(being loaded): \"too large\", its memory has been given back".into()), "{told:#?}");
+    assert_eq!(runtime.device_bytes(), MIB);
+    // The ring ends where memory ran out: no event of the giving back.
+    let ring = runtime.hooks().take(Level::Info);
+    assert!(ring.iter().filter(|line| line.contains(",free,")).count() == 0, "{ring:#?}");
+    drop(kept);
+    close(&runtime);
+}
+
+#[test]
+fn full_and_fragmented_are_told_apart() {
+    let runtime = cayman(|_| ());
+    let core = runtime.core(0).unwrap();
+    // 24 GiB but for the firmware's 16 MiB: 23 pieces of 1 GiB, and the rest.
+    let mut pieces: Vec<_> = (0..23).map(|_| Some(core.allocate(0, &device(GIB, Usage::Weight)).unwrap())).collect();
+    let rest = core.allocate(0, &device(GIB - 16 * MIB, Usage::Weight)).unwrap();
+    let fail = |bytes| refused(core.allocate(1, &device(bytes, Usage::Weight)));
+    assert_eq!(fail(4096).status, Status::Resource);
+    let lines = told(&runtime);
+    assert!(lines.contains(&"full: 4.000KB more are needed".into()), "{lines:#?}");
+    assert!(
+        lines[2].starts_with(
+            "ND 0 HBM 0: 0.000B free, largest free run 0.000B, by the driver's list of all processes (24 allocations"
+        )
+    );
+    // Every other piece goes: enough is free, in pieces.
+    pieces.iter_mut().step_by(2).for_each(|piece| drop(piece.take()));
+    assert_eq!(fail(3 * GIB).status, Status::Resource);
+    let lines = told(&runtime);
+    let fragmented = "fragmented: enough is free, but the largest run is 2.000GB too short";
+    assert!(lines.contains(&fragmented.into()), "{lines:#?}");
+    assert!(lines[2].contains("12.000GB free, largest free run 1.000GB"), "{lines:#?}");
+    assert!(lines[2].contains("16.000MB reserved by the driver"), "{lines:#?}");
+    // The free runs start 16 MiB behind a multiple of their length.
+    let aligned = Allocation { align: GIB, ..device(GIB, Usage::Weight) };
+    // Only the topmost does not: it is in a pool of its own.
+    let top = core.allocate(1, &aligned).unwrap();
+    assert_eq!(refused(core.allocate(1, &aligned)).status, Status::Resource);
+    let lines = told(&runtime);
+    assert!(lines[0].contains("(alignment: 1.000GB, "), "{lines:#?}");
+    assert!(lines[3].starts_with("a run of that length was free: no run is aligned"), "{lines:#?}");
+    assert!(lines[4].ends_with("when no free run holds it from a multiple of 1.000GB on"), "{lines:#?}");
+    drop((pieces, rest, top));
+    close(&runtime);
+}
+
+#[test]
+fn a_driver_that_does_not_list_its_chunks_leaves_what_the_ledger_knows() {
+    let runtime = cayman(|_| ());
+    let core = runtime.core(0).unwrap();
+    let kept = core.allocate(0, &device(4 * GIB, Usage::Weight)).unwrap();
+    runtime.driver().watch(&[Call::Chunks]);
+    runtime.driver().fail_nth(1, Errno::EINVAL);
+    refused(core.allocate(0, &device(32 * GIB, Usage::Weight)));
+    let lines = told(&runtime);
+    assert!(
+        lines[2]
+            .starts_with("ND 0 HBM 0: this process held 4.000GB of 24.000GB, so at most 20.000GB are free; what other processes"),
+        "{lines:#?}"
+    );
+    drop(kept);
+    close(&runtime);
+}
+
+#[test]
+fn host_memory_has_its_own_table() {
+    let runtime = recorded(driver(SimConfig { host_bytes: 32 << 20, ..SimConfig::new(Arch::Sunda) }), |_| ());
+    let core = runtime.core(1).unwrap();
+    let kept = core.allocate(0, &host(3 * MIB, Usage::DmaRing)).unwrap();
+    let device_bytes = core.allocate(0, &device(5 * MIB, Usage::Weight)).unwrap();
+    let error = refused(core.allocate(0, &host(64 * MIB, Usage::Notification)));
+    assert_eq!(error.status, Status::FailHostMemAlloc);
+    let lines = told(&runtime);
+    assert!(lines[0].starts_with("Failed to allocate 64.000MB (alignment: none, usage: "), "{lines:#?}");
+    assert!(lines[0].contains(" in host memory, for \"test\""), "{lines:#?}");
+    assert_eq!(row(&lines, "ND 0 Overall")[0], "3.000MB");
+    assert_eq!(row(&lines, "NC 1")[0], "3.000MB");
+    drop((kept, device_bytes));
+    close(&runtime);
+}
+
+#[test]
+fn a_column_for_every_usage_on_request() {
+    let runtime = cayman(|config| config.verbose_memory_table = true);
+    let core = runtime.core(0).unwrap();
+    let kept =
+        [Usage::InstrPe, Usage::InstrAct, Usage::DmaRingCollectives].map(|usage| core.allocate(0, &device(KIB, usage)).unwrap());
+    refused(core.allocate(0, &device(32 * GIB, Usage::Weight)));
+    let lines = told(&runtime);
+    let heading = lines.iter().find(|line| line.starts_with("TOTAL")).unwrap();
+    assert!(heading.starts_with("TOTAL generic instr_pe instr_act instr_pool io"), "{heading}");
+    assert_eq!(heading.split_whitespace().count(), 23);
+    let row = row(&lines, "NC 0");
+    assert_eq!(
+        (row.len(), row[0].as_str(), row[1].as_str(), row[2].as_str(), row[22].as_str()),
+        (23, "3.000KB", "0.000B", "1.000KB", "1.000KB")
+    );
+    drop(kept);
+    close(&runtime);
+}
+
+#[test]
+fn a_full_ring_tells_its_newest_events() {
+    let runtime = cayman(|config| config.ring_entries = Some(32));
+    let core = runtime.core(0).unwrap();
+    for bytes in 1..=10 {
+        drop(core.allocate(0, &Allocation { hint: "a,\"b\"", ..device(bytes, Usage::Io) }).unwrap());
+    }
+    refused(core.allocate(0, &device(32 * GIB, Usage::Weight)));
+    let ring = runtime.hooks().take(Level::Info);
+    assert_eq!(ring[0], "sequence,action,location,usage,channel,core,size,pa,align_offset,total_used,hint");
+    let sequences: Vec<_> = ring[1..].iter().map(|line| line.split(',').next().unwrap()).collect();
+    assert_eq!(sequences, ["17", "18", "19", "20"]);
+    let tail = format!(",0,{},\"a,\"\"b\"\"\"", 10);
+    assert!(ring[3].starts_with("19,alloc,device,io,0,0,10,0x") && ring[3].ends_with(&tail), "{ring:#?}");
+    assert!(ring[4].starts_with("20,free,device,io,0,0,10,0x"), "{ring:#?}");
+    close(&runtime);
+}
+
+#[test]
+fn two_threads_run_out_at_once_and_each_tells_its_own() {
+    let runtime = cayman(|config| config.logical_core_size = Some(1));
+    let barrier = Barrier::new(2);
+    std::thread::scope(|scope| {
+        for thread in 0..2_u32 {
+            let (runtime, barrier) = (&runtime, &barrier);
+            scope.spawn(move || {
+                let core = runtime.core(thread).unwrap();
+                let kept = core.allocate(0, &device((u64::from(thread) + 1) * MIB, Usage::Weight)).unwrap();
+                for round in 0..50 {
+                    barrier.wait();
+                    let hint = format!("thread {thread} round {round}");
+                    let size = (40 + u64::from(thread)) * GIB;
+                    refused(core.allocate(0, &Allocation { hint: &hint, ..device(size, Usage::Tensor) }));
+                    let lines = told(runtime);
+                    let headline = format!(
+                        "Failed to allocate {}.000GB (alignment: none, usage: tensors) on ND 0:NC {thread} in device memory, for \"{hint}\"",
+                        40 + thread
+                    );
+                    assert_eq!(lines.iter().filter(|line| line.starts_with("Failed")).collect::<Vec<_>>(), [&headline]);
+                    assert_eq!(row(&lines, &format!("NC {thread}"))[0], format!("{}.000MB", thread + 1));
+                    assert!(lines.iter().filter(|line| line.starts_with("NC ")).count() <= 2);
+                }
+                barrier.wait();
+                drop(kept);
+            });
+        }
+    });
+    close(&runtime);
+}
+
+#[test]
+fn more_threads_than_records_are_told_as_well() {
+    const THREADS: u32 = 8;
+    let runtime = cayman(|config| config.logical_core_size = Some(1));
+    let barrier = Barrier::new(THREADS as usize);
+    std::thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let (runtime, barrier) = (&runtime, &barrier);
+            scope.spawn(move || {
+                for _ in 0..20 {
+                    barrier.wait();
+                    refused(runtime.core(thread).unwrap().allocate(0, &device(64 * GIB, Usage::Weight)));
+                    let lines = told(runtime);
+                    let own = format!("on ND 0:NC {thread} in device memory");
+                    assert!(lines[0].contains(&own), "{lines:#?}");
+                    assert_eq!(lines.iter().filter(|line| line.starts_with("Failed")).count(), 1);
+                }
+            });
+        }
+    });
+    close(&runtime);
+}
+
+#[test]
+fn no_lock_is_held_while_the_report_is_told() {
+    let runtime = cayman(|_| ());
+    let core = runtime.core(0).unwrap();
+    let tpb = runtime.with_tree(|tree| tree.resolve(0, 0)).unwrap().unwrap().tpb.as_ptr().expose_provenance();
+    let own = std::thread::current().id();
+    runtime.hooks().inspect(move || {
+        if std::thread::current().id() != own {
+            return;
+        }
+        // SAFETY: the record of a core of an open runtime; the words are atomics.
+        unsafe {
+            let tpb = std::ptr::with_exposed_provenance_mut::<nrt_core::abi::tpb_t>(tpb);
+            let locks = [
+                &(*tpb).model_db_lock,
+                &(*tpb).hw_exec_queue.compute_req_lock,
+                &(*tpb).scratchpad.lock,
+                &(*(*tpb).tpb_allocator).lock,
+            ];
+            assert!(locks.iter().all(|lock| lock.word.load(Relaxed) == 0), "a lock is held");
+        }
+    });
+    let subgraph = SubgraphPlan { regions: &[region(1, Usage::Weight, 30 * GIB, None)], local_scratchpad_bytes: 1, ..NOTHING };
+    let plan = nrt_core::model::ModelPlan { name: "m", subgraphs: &[subgraph] };
+    refused(core.load(&plan));
+    refused(core.allocate(0, &device(30 * GIB, Usage::Weight)));
+    refused(core.tensor(Placement::Device, 30 * GIB, "t"));
+    assert_eq!(told(&runtime).iter().filter(|line| line.starts_with("Failed")).count(), 3);
+    close(&runtime);
+}
+
+#[test]
+fn the_report_needs_little_stack() {
+    let runtime = cayman(|_| ());
+    let model = runtime.core(0).unwrap();
+    let model = model.load(&nrt_core::model::ModelPlan { name: "m", subgraphs: &[NOTHING] }).unwrap();
+    std::thread::scope(|scope| {
+        let small = std::thread::Builder::new().stack_size(96 << 10);
+        let fails = || refused(runtime.core(0).unwrap().allocate(0, &device(64 * GIB, Usage::Weight)));
+        let error = small.spawn_scoped(scope, fails).unwrap().join().unwrap();
+        assert!(matches!(error.cause, Cause::OutOfMemory(_)));
+    });
+    model.unload().unwrap();
+    close(&runtime);
+}
+
+#[test]
+fn other_failures_tell_no_report() {
+    let runtime = cayman(|_| ());
+    let core = runtime.core(0).unwrap();
+    runtime.driver().watch(&[Call::Alloc]);
+    runtime.driver().fail_nth(1, Errno::EIO);
+    assert_eq!(refused(core.allocate(0, &device(1, Usage::Weight))).status, Status::Failure);
+    refused(core.allocate(0, &device(0, Usage::Weight)));
+    assert!(runtime.hooks().take(Level::Error).is_empty());
+    close(&runtime);
+}
