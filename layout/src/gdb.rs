@@ -1,4 +1,4 @@
-//! The gdb script: `layout/gdb/nrt.py` with the offsets of the layouts at hand in it.
+//! The gdb script: the rooms in `layout/gdb/` joined, with the offsets of the layouts at hand in it.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,13 @@ use crate::emit::shape::{Kind, Member, Record, Shapes};
 use crate::error::Unreadable;
 
 /// The script around the offsets.
-const BODY: &str = include_str!("../gdb/nrt.py");
+const BODY: &str = concat!(
+    include_str!("../gdb/offsets.py"),
+    include_str!("../gdb/reading.py"),
+    include_str!("../gdb/walking.py"),
+    include_str!("../gdb/tasks.py"),
+    include_str!("../gdb/commands.py"),
+);
 
 /// Lines between which the offsets stand.
 const MARKS: [&str; 2] = ["# BEGIN OFFSETS\n", "# END OFFSETS\n"];
@@ -54,7 +60,7 @@ const NAMED: [&str; 3] = ["al_hal_tpb_arch_type_t", "dma_mem_location_t", "dma_m
 /// # Errors
 /// A struct or field the script needs that is not there.
 pub fn script(shapes: &Shapes) -> Result<String, Unreadable> {
-    let broken = || Unreadable::new("gdb/nrt.py", "has no room for offsets", "BEGIN OFFSETS and END OFFSETS, a line each");
+    let broken = || Unreadable::new("gdb/offsets.py", "has no room for offsets", "BEGIN OFFSETS and END OFFSETS, a line each");
     let (before, rest) = BODY.split_once(MARKS[0]).ok_or_else(broken)?;
     let (_, after) = rest.split_once(MARKS[1]).ok_or_else(broken)?;
     Ok(format!("{before}{}{}{}{after}", MARKS[0], offsets(shapes)?, MARKS[1]))

@@ -249,3 +249,22 @@ fn noise(seed: u64, count: usize) -> Vec<u8> {
     };
     (0..count).map(|_| step()).collect()
 }
+
+#[test]
+fn the_build_is_named_and_whether_it_is_the_documented_one() {
+    let directory = directory();
+    for (id, documented) in [("8bb57aba0fb2e003", true), ("0123456789abcdef", false)] {
+        let file = compile(directory.path(), GOOD, &["-g", &format!("-Wl,--build-id=0x{id}")]);
+        let path = file.to_str().expect("UTF-8");
+        let (status, value) = json(&["check", "--json", path]);
+        assert_eq!((status, &value["build_id"], &value["documented_build"]), (0, &id.into(), &documented.into()), "{value}");
+        let out = text(&layout(&["check", path]).stdout);
+        assert_eq!((out.contains(id), out.contains("not the documented build")), (true, !documented), "{out}");
+    }
+    // Of the documented structs, those that were never looked for are told apart from those that are not there.
+    let file = compile(directory.path(), GOOD, &["-g"]);
+    let out = text(&layout(&["check", file.to_str().expect("UTF-8")]).stdout);
+    assert!(out.contains("documented, not in this file: 187 structs; not looked for: 26, "), "{out}");
+    let own = text(&layout(&["check", env!("CARGO_BIN_EXE_nrt-layout")]).stdout);
+    assert!(own.contains("documented, not in this file: 0 structs; not looked for: 26, "), "{own}");
+}

@@ -112,3 +112,25 @@ fn faults_have_their_codes() {
     assert_eq!(code(&layout(&["draw", "dmem_t", "--tree"])), 2);
     assert_eq!(code(&layout(&["draw", "dmem_t", "-o", "no/such/folder/x.svg"])), 3);
 }
+
+#[test]
+fn a_struct_of_a_file_is_drawn_as_it_is_there() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let source = "struct inner { char a; long b; }; struct outer { char first; struct inner in; int last[3]; } outer;\n\
+                  int main(void) { return 0; }";
+    let file = common::compile(directory.path(), source, &["-g"]);
+    let file = file.to_str().expect("UTF-8");
+    let out = directory.path().join("outer.svg");
+    let output = layout(&["draw", "outer", "--elf", file, "-o", out.to_str().expect("UTF-8")]);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    let svg = std::fs::read_to_string(&out).expect("drawn");
+    well_formed(&svg);
+    for words in
+        ["first at 0, 1 bytes", "in at 8, 16 bytes", "last at 24, 12 bytes", "7 bytes at 1: padding", "inner", "a at 0, 1 bytes"]
+    {
+        assert!(svg.contains(words), "no {words:?} in\n{svg}");
+    }
+    let absent = layout(&["draw", "nowhere_t", "--elf", file]);
+    assert_eq!(code(&absent), 2);
+    assert!(text(&absent.stderr).contains("nowhere_t"), "{}", text(&absent.stderr));
+}

@@ -1,6 +1,7 @@
-//! The gdb script on a running process and on a core file of it.
+//! The gdb script on running processes and on core files of them: the appliance as it is shipped, and a program with debug
+//! information.
 //!
-//! The process is this test program itself, started by gdb with one test chosen (`resident`) and a variable set: it loads two
+//! The latter is this test program itself, started by gdb with one test chosen (`resident`) and a variable set: it loads two
 //! models on the modelled driver, installs the tree and stops at a known function.
 
 mod common;
@@ -9,7 +10,7 @@ mod resident;
 use std::path::Path;
 use std::process::Command;
 
-use common::{code, layout, text, write};
+use common::{absent, code, layout, text, write};
 
 /// Runs gdb in batch mode; nothing, loudly, when there is none.
 fn gdb(arguments: &[&str], child: bool) -> Option<String> {
@@ -21,8 +22,7 @@ fn gdb(arguments: &[&str], child: bool) -> Option<String> {
     match command.output() {
         Ok(output) => Some(format!("{}{}", text(&output.stdout), text(&output.stderr))),
         Err(error) => {
-            println!("SKIPPED (1 of 1 gdb session): gdb does not start: {error}");
-            eprintln!("SKIPPED: gdb does not start: {error}");
+            absent("gdb", &format!("a gdb session does not start: {error}"));
             None
         }
     }
@@ -32,7 +32,7 @@ fn gdb(arguments: &[&str], child: bool) -> Option<String> {
 fn script(directory: &Path) -> String {
     let output = layout(&["emit", "gdb"]);
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
-    assert_eq!(text(&output.stdout), include_str!("../gdb/nrt.py"), "gdb/nrt.py is `emit gdb`");
+    assert!(text(&output.stdout).starts_with(include_str!("../gdb/offsets.py")), "gdb/offsets.py is what `emit gdb` writes");
     write(directory, "nrt.py", &output.stdout).display().to_string()
 }
 
@@ -114,6 +114,102 @@ fn a_live_process_and_its_core_file() {
         dead.extend([stripped.as_str(), file.as_str()]);
         holds(&gdb(&dead, false).expect("gdb started before"), "core file without debug information");
     }
+}
+
+/// Stops the appliance where its fourth and last model has just been loaded: when it logs so.
+const LOADED: [&str; 8] = [
+    "-ex",
+    "set language c",
+    "-ex",
+    "catch syscall write",
+    "-ex",
+    r#"condition 1 $_regex((char*)$rsi, ".*Added model 4 .*")"#,
+    "-ex",
+    "run --log info",
+];
+
+/// What is never in a core file of a real appliance either: device memory and the host memory shared with it.
+const PRIVATE_ONLY: &str = r#"python open("/proc/%d/coredump_filter" % gdb.selected_inferior().pid, "w").write("0x31")"#;
+
+#[test]
+fn the_appliance_and_its_core_file() {
+    let appliance = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let built = Command::new(env!("CARGO"))
+        .args(["build", "--release", "--locked", "--package", "nrt-appliance", "--bin", "nrt-appliance"])
+        .args(["--message-format", "json"])
+        .current_dir(&appliance)
+        .output()
+        .expect("cargo starts");
+    assert!(built.status.success(), "{}", text(&built.stderr));
+    let messages = text(&built.stdout);
+    let program = messages.lines().find_map(|line| {
+        let message: serde_json::Value = serde_json::from_str(line).ok()?;
+        message["executable"].as_str().map(str::to_owned)
+    });
+    let program = program.expect("cargo names the executable");
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let core = directory.path().join("core").display().to_string();
+    let save = format!("gcore {core}");
+    // From the tree, room by room.
+    let source = format!("source {}/gdb/nrt.py", env!("CARGO_MANIFEST_DIR"));
+    let mut live = LOADED.to_vec();
+    live.extend(["-ex", &source]);
+    live.extend(TASKS);
+    live.extend(["-ex", PRIVATE_ONLY, "-ex", &save, "-ex", "kill", &program]);
+    let Some(out) = gdb(&live, false) else { return };
+    hosts(&out, "running appliance");
+
+    // From the one file.
+    let source = format!("source {}", script(directory.path()));
+    let mut dead = vec!["-ex", source.as_str()];
+    dead.extend(TASKS);
+    dead.extend([program.as_str(), core.as_str()]);
+    hosts(&gdb(&dead, false).expect("gdb started before"), "core file of the appliance");
+}
+
+/// What the commands say about the built-in deployment of the appliance once its four models are resident.
+fn hosts(out: &str, place: &str) {
+    let expected = [
+        "CAYMAN, 1 devices, 8 cores registered",
+        "    NC3  ",
+        "scratchpad: 1 pages of 512 MiB",
+        "3 models in 256 buckets",
+        "model 1 \"generate\": 0 users, ",
+        "model 4 \"vision\": 0 users, ",
+        "512 MiB of scratchpad in HBM 0",
+        "MODEL of rerank (3) allocator",
+        "64 KiB of dma_ring_io in host",
+        "scratchpad 512 MiB",
+        "events in a ring of ",
+        "lists and ledger agree",
+    ];
+    for words in expected {
+        assert!(out.contains(words), "{place}: no {words:?} in\n{out}");
+    }
+    assert!(!out.contains("Traceback") && !out.contains("cannot read"), "{place}:\n{out}");
+}
+
+#[test]
+fn the_offsets_of_a_file_are_those_of_its_debug_information() {
+    // Our own program has the documented layout: only the line that says where the offsets are from differs.
+    let own = env!("CARGO_BIN_EXE_nrt-layout");
+    let emitted = |arguments: &[&str]| {
+        let output = layout(arguments);
+        assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let (documented, read) = (emitted(&["emit", "gdb"]), emitted(&["emit", "gdb", "--elf", own]));
+    let differing: Vec<_> = documented.lines().zip(read.lines()).filter(|(one, other)| one != other).collect();
+    assert_eq!(documented.lines().count(), read.lines().count());
+    assert!(differing.iter().all(|(one, _)| *one == "# of the documented table"), "{differing:?}");
+    assert_eq!(differing.len(), 1);
+
+    // A file without those structs is refused.
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let other = common::compile(directory.path(), "struct other { int a; } other; int main(void) { return 0; }", &["-g"]);
+    let output = layout(&["emit", "gdb", "--elf", other.to_str().expect("UTF-8")]);
+    assert_eq!(code(&output), 3, "{}", text(&output.stdout));
+    assert!(text(&output.stderr).contains("tdrv_ctx_t"), "{}", text(&output.stderr));
 }
 
 #[test]

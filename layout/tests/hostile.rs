@@ -38,13 +38,19 @@ fn the_corpus_is_read() {
     }
 }
 
+/// Rounds of damage to each file; `NRT_HOSTILE_ROUNDS=100000` looks on for hours.
+fn rounds() -> usize {
+    std::env::var("NRT_HOSTILE_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(120)
+}
+
 #[test]
 fn damaged_files_are_survived_quickly() {
+    let rounds = rounds();
     let mut noise = Noise(0x9E37_79B9_7F4A_7C15);
     let mut slowest = Duration::ZERO;
     let mut runs = 0;
     for (name, good) in corpus() {
-        for round in 0..120 {
+        for round in 0..rounds {
             let mut bytes = good.clone();
             match round % 4 {
                 0 => bytes.truncate(noise.next(good.len())),
@@ -96,4 +102,73 @@ fn small_files_cannot_claim_large_sections() {
     assert!(changed > 0);
     let error = nrt_layout::types::Database::read_bytes(&bytes, &nrt_layout::types::Options::all()).expect_err("refused");
     assert!(error.to_string().contains("claim to hold"), "{error}");
+}
+
+/// An ELF file of these sections, and nothing else.
+fn elf(sections: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut names = vec![0_u8];
+    let mut headers = vec![0_u8; 64];
+    let mut content = vec![0_u8; 64];
+    let mut header = |name: usize, kind: u32, bytes: &[u8], content: &mut Vec<u8>| {
+        let mut one = [0_u8; 64];
+        one[..4].copy_from_slice(&u32::try_from(name).expect("small").to_le_bytes());
+        one[4..8].copy_from_slice(&kind.to_le_bytes());
+        one[24..32].copy_from_slice(&(content.len() as u64).to_le_bytes());
+        one[32..40].copy_from_slice(&(bytes.len() as u64).to_le_bytes());
+        headers.extend(one);
+        content.extend(bytes);
+    };
+    for (name, bytes) in sections {
+        header(names.len(), 1, bytes, &mut content);
+        names.extend(name.bytes().chain([0]));
+    }
+    let own = names.len();
+    names.extend(b".shstrtab\0");
+    header(own, 3, &names, &mut content);
+    let table = content.len() as u64;
+    content.extend(&headers);
+    content[..20].copy_from_slice(&[0x7f, b'E', b'L', b'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 62, 0]);
+    content[40..48].copy_from_slice(&table.to_le_bytes());
+    content[58..60].copy_from_slice(&64_u16.to_le_bytes());
+    let count = u16::try_from(headers.len() / 64).expect("few");
+    content[60..62].copy_from_slice(&count.to_le_bytes());
+    content[62..64].copy_from_slice(&(count - 1).to_le_bytes());
+    content
+}
+
+/// Units whose tables of abbreviations start where `start` says, all in a table of `entries` abbreviations.
+fn sharing(units: u32, entries: u16, start: impl Fn(u32) -> u32) -> Vec<u8> {
+    let mut table = Vec::new();
+    for number in 1..=entries {
+        // A two-byte number, then a unit without attributes or children.
+        table.extend([0x80 | (number & 0x7f) as u8, (number >> 7) as u8, 0x11, 0, 0, 0]);
+    }
+    table.push(0);
+    let mut info = Vec::new();
+    for unit in 0..units {
+        info.extend(9_u32.to_le_bytes());
+        info.extend(4_u16.to_le_bytes());
+        info.extend(start(unit).to_le_bytes());
+        // The abbreviation of its own number is in every table that starts there or before.
+        let code = unit + 1;
+        info.extend([8, 0x80 | (code & 0x7f) as u8, (code >> 7) as u8]);
+    }
+    elf(&[(".debug_info", &info), (".debug_abbrev", &table)])
+}
+
+#[test]
+fn a_shared_table_of_abbreviations_is_read_once_and_overlapping_ones_are_bounded() {
+    let read = |bytes: &[u8]| {
+        let start = Instant::now();
+        (nrt_layout::types::Database::read_bytes(bytes, &nrt_layout::types::Options::all()), start.elapsed())
+    };
+    // Ten thousand units, one table of ten thousand: a hundred million abbreviations if it were read for each.
+    let (shared, took) = read(&sharing(10_000, 10_000, |_| 0));
+    assert!(shared.is_ok(), "{shared:?}");
+    assert!(took < Duration::from_secs(10), "{took:?}");
+    // Each unit has a table of its own that starts one abbreviation further on in the same bytes.
+    let (overlapping, took) = read(&sharing(10_000, 10_000, |unit| unit * 6));
+    let error = overlapping.expect_err("refused").to_string();
+    assert!(error.contains("share tables of abbreviations in too many ways"), "{error}");
+    assert!(took < Duration::from_secs(20), "{took:?}");
 }

@@ -140,10 +140,9 @@ impl<D: Driver, H: Hooks> System<D, H> {
             (*raw).u.staged = mem_ref_t_staged { physical_address: UNSTAGED, mem: null_mut(), mem_offset: 0, va: null_mut() };
             (*raw).dtype = [0; 16];
             text::put(&mut (*raw).dtype, entry.element_type);
-            (*raw).shape = [0; 8];
-            for (extent, wanted) in (&mut (*raw).shape).iter_mut().zip(entry.shape) {
-                *extent = *wanted;
-            }
+            let mut shape = [0; 8];
+            shape.iter_mut().zip(entry.shape).for_each(|(extent, wanted)| *extent = *wanted);
+            (*raw).shape = shape;
             (*raw).debug_md = null_mut();
             index.insert(u64::from(entry.variable), NonNull::new_unchecked(&raw mut (*raw).ht_node));
         }

@@ -20,15 +20,14 @@ use super::table::TABLE;
 /// Images follow each other at multiples of this; the original's rule is not documented.
 const IMAGE_ALIGN: u64 = 64;
 
-/// Offset of each image in the memory of the set, and behind the last one the bytes of all.
+/// Offset of each image in the memory of the set; `None` from where 64 bits do not count on.
 fn layout(libraries: &[UcodeLibrary<'_>]) -> impl Iterator<Item = Option<u64>> {
     let mut end = Some(0_u64);
-    let starts = libraries.iter().map(move |library| {
+    libraries.iter().map(move |library| {
         let start = end.and_then(|end| end.checked_next_multiple_of(IMAGE_ALIGN));
         end = start.and_then(|start| start.checked_add(library.bytes));
         start
-    });
-    starts
+    })
 }
 
 impl<D: Driver, H: Hooks> System<D, H> {

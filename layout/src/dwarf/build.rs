@@ -4,30 +4,39 @@ use std::rc::Rc;
 
 use gimli::AttributeValue;
 
+use super::dense::{Entries, Strings};
 use super::die::{Children, Die, read_at};
-use super::members;
-use super::world::{At, Context, Value, World};
-use crate::types::hash::QuickMap;
-use crate::types::{Database, Encoding, Enumeration, Enumerator, Keyword, Kind, Member, Pointer, Qualifier, Text, Type, TypeId};
+use super::world::{At, Context, Value, World, zero_ended};
+use super::{members, scan};
+use crate::types::draft::{DraftMember, Head, TextNumber};
+use crate::types::hash::QuickSet;
+use crate::types::{Database, Encoding, Keyword, Kind, Pointer, Qualifier, Type, TypeId};
 
 /// Types nested deeper than this are damage.
 const DEEPEST: u32 = 256;
 
-/// Results kept across units.
+/// Results of other units that are kept.
 const KEPT: usize = 100_000;
+
+/// What [`Entries`] holds for an entry that makes no type, or is being read.
+const NOTHING: u32 = 1;
 
 /// Builds types of one [`World`] into a [`Database`].
 pub(crate) struct Builder<'w, 'a> {
     pub(crate) world: &'w World<'a>,
     pub(crate) types: &'w mut Database,
     /// Types by entry: first by value, then by name behind a pointer.
-    memo: [QuickMap<At, Option<TypeId>>; 2],
-    scopes: QuickMap<At, Text>,
-    /// Names by where they stand: most stand in a section of strings and are met often.
-    texts: QuickMap<usize, Text>,
+    memo: [Entries; 2],
+    /// Numbers of the scopes of types, plus 1.
+    scopes: Entries,
+    /// Units whose scopes are known.
+    scoped: QuickSet<u32>,
+    /// Numbers of names, plus 1, by where they stand: most stand in a section of strings and are met often.
+    pub(crate) strings: Strings,
     context: Option<(u32, Rc<Context>)>,
-    /// Lists of members that can be filled again.
-    spare: Vec<Vec<Member>>,
+    /// Lists that can be filled again.
+    spare: Vec<Vec<DraftMember>>,
+    enumerators: Vec<(TextNumber, i128)>,
     depth: u32,
     /// Entries that may still be read: keeps damaged references from reading the same ones over and over.
     pub(crate) fuel: u64,
@@ -52,31 +61,47 @@ impl<'w, 'a> Builder<'w, 'a> {
             world,
             types,
             memo: Default::default(),
-            scopes: QuickMap::default(),
-            texts: QuickMap::default(),
+            scopes: Entries::default(),
+            scoped: QuickSet::default(),
+            strings: Strings::default(),
             context: None,
             spare: Vec::new(),
+            enumerators: Vec::new(),
             depth: 0,
             fuel,
             places: Vec::new(),
         }
     }
 
-    /// Forgets what is rarely asked for again.
-    pub(crate) fn next_unit(&mut self) {
+    /// Goes on to a unit, all of whose scopes will be told by [`Builder::set_scope`]; forgets what is rarely asked for again.
+    pub(crate) fn enter(&mut self, unit: u32) {
         for memo in &mut self.memo {
-            if memo.len() > KEPT {
-                memo.clear();
-            }
+            memo.enter(unit, KEPT);
         }
-        if self.scopes.len() > KEPT {
-            self.scopes.clear();
-        }
+        // Each unit's scopes are read once at most: else units could make each other be read again and again.
+        self.scopes.enter(unit, usize::MAX);
+        self.scoped.insert(unit);
     }
 
-    /// Gives the scope of an entry that a scan has seen.
-    pub(crate) fn set_scope(&mut self, at: At, scope: &Text) {
-        self.scopes.insert(at, Text::clone(scope));
+    /// Leaves the unit that was entered last: what is known of its scopes is forgotten.
+    pub(crate) fn leave(&mut self, unit: u32) {
+        self.scoped.remove(&unit);
+    }
+
+    /// Gives the scope of an entry.
+    pub(crate) fn set_scope(&mut self, at: At, scope: TextNumber) {
+        self.scopes.set(at, scope.saturating_add(1));
+    }
+
+    /// The scope of an entry. Entries of other units may be referred to before those units are read.
+    fn scope(&mut self, at: At, context: &Context) -> gimli::Result<Option<TextNumber>> {
+        if context.c_like {
+            return Ok(None);
+        }
+        if self.scoped.insert(at.unit) {
+            scan::scopes(self, at.unit)?;
+        }
+        Ok(self.scopes.get(at).checked_sub(1))
     }
 
     /// The type that an attribute refers to; none = `void` or damaged.
@@ -89,11 +114,12 @@ impl<'w, 'a> Builder<'w, 'a> {
 
     /// The type of an entry.
     pub(crate) fn build(&mut self, at: At, depth: Depth) -> gimli::Result<Option<TypeId>> {
-        if let Some(known) = self.memo[depth as usize].get(&at) {
-            return Ok(*known);
+        match self.memo[depth as usize].get(at) {
+            0 => {}
+            known => return Ok(known.checked_sub(NOTHING + 1).map(TypeId)),
         }
         // Met again while it is being built, a type contains itself.
-        self.memo[depth as usize].insert(at, None);
+        self.memo[depth as usize].set(at, NOTHING);
         if self.depth >= DEEPEST {
             return Ok(None);
         }
@@ -101,7 +127,9 @@ impl<'w, 'a> Builder<'w, 'a> {
         let built = self.fresh(at, depth);
         self.depth -= 1;
         let built = built?;
-        self.memo[depth as usize].insert(at, built);
+        if let Some(TypeId(id)) = built {
+            self.memo[depth as usize].set(at, id.saturating_add(NOTHING + 1));
+        }
         Ok(built)
     }
 
@@ -110,21 +138,24 @@ impl<'w, 'a> Builder<'w, 'a> {
         self.fuel > 0
     }
 
-    /// The text of a string attribute.
-    pub(crate) fn text(&self, unit: u32, context: &Context, value: Option<Value<'a>>) -> Option<&'a [u8]> {
-        self.world.string(unit, context, &value?)
+    /// The number of the name that an attribute holds or refers to.
+    pub(crate) fn number(&mut self, unit: u32, context: &Context, value: Option<Value<'a>>) -> Option<TextNumber> {
+        let value = value?;
+        let Some((section, offset)) = self.world.string_place(unit, context, &value) else {
+            let AttributeValue::String(text) = value else { return None };
+            return self.new_number(text.slice());
+        };
+        let known = self.strings.of(section).get(offset);
+        if known != 0 {
+            return Some(known - 1);
+        }
+        let number = self.new_number(zero_ended(section, offset)?)?;
+        self.strings.of(section).set(offset, number.saturating_add(1));
+        Some(number)
     }
 
-    /// The shared copy of a name.
-    pub(crate) fn shared(&mut self, unit: u32, context: &Context, value: Option<Value<'a>>) -> Option<Text> {
-        let bytes = self.text(unit, context, value).filter(|bytes| !bytes.is_empty())?;
-        let key = bytes.as_ptr() as usize;
-        if let Some(known) = self.texts.get(&key) {
-            return Some(Text::clone(known));
-        }
-        let text = self.types.text(&String::from_utf8_lossy(bytes));
-        self.texts.insert(key, Text::clone(&text));
-        Some(text)
+    fn new_number(&mut self, bytes: &[u8]) -> Option<TextNumber> {
+        (!bytes.is_empty()).then(|| self.types.text_number(&String::from_utf8_lossy(bytes)))
     }
 
     /// What reading a unit needs; most entries are of the unit that the one before was of.
@@ -145,9 +176,7 @@ impl<'w, 'a> Builder<'w, 'a> {
         }
         let context = self.open(at.unit)?;
         let mut die = Die::default();
-        if !read_at(self.world, &context, at, &mut die)? {
-            return Ok(None);
-        }
+        let Some(children) = read_at(self.world, &context, at, &mut die)? else { return Ok(None) };
         let (tag, unit) = (die.tag(), at.unit);
         let (kind, size) = match tag {
             gimli::DW_TAG_base_type => {
@@ -167,12 +196,12 @@ impl<'w, 'a> Builder<'w, 'a> {
             gimli::DW_TAG_volatile_type => (self.qualified(unit, &die, Qualifier::Volatile, depth)?, None),
             gimli::DW_TAG_restrict_type => (self.qualified(unit, &die, Qualifier::Restrict, depth)?, None),
             gimli::DW_TAG_atomic_type => (self.qualified(unit, &die, Qualifier::Atomic, depth)?, None),
-            gimli::DW_TAG_array_type => (self.array(at, &context, &die, depth)?, die.byte_size),
-            gimli::DW_TAG_subroutine_type => (self.function(at, &context, &die)?, None),
+            gimli::DW_TAG_array_type => (self.array(unit, children, &die, depth)?, die.byte_size),
+            gimli::DW_TAG_subroutine_type => return self.function(unit, children, &die).map(Some),
             gimli::DW_TAG_unspecified_type => (Kind::Unspecified, die.byte_size),
-            gimli::DW_TAG_typedef | gimli::DW_TAG_enumeration_type => return self.named(at, &context, &die, depth),
+            gimli::DW_TAG_typedef | gimli::DW_TAG_enumeration_type => return self.named(at, &context, children, &die, depth),
             gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type | gimli::DW_TAG_union_type => {
-                return self.named(at, &context, &die, depth);
+                return self.named(at, &context, children, &die, depth);
             }
             // Packed and other wrappers of no consequence to C.
             gimli::DW_TAG_packed_type | gimli::DW_TAG_shared_type | gimli::DW_TAG_immutable_type => {
@@ -182,15 +211,12 @@ impl<'w, 'a> Builder<'w, 'a> {
             _ => return Ok(None),
         };
         let name = match kind {
-            Kind::Base(_) | Kind::Unspecified => self.name(at, &context, &die),
+            Kind::Base(_) | Kind::Unspecified => self.number(unit, &context, die.name),
             _ => None,
         };
+        let name = name.map(|name| self.types.numbered(name).clone());
         let (id, _) = self.types.intern(Type { name, scope: None, kind, size, align: die.align });
         Ok(Some(id))
-    }
-
-    fn name(&mut self, at: At, context: &Context, die: &Die<'a>) -> Option<Text> {
-        self.shared(at.unit, context, die.name)
     }
 
     fn pointer(&mut self, unit: u32, die: &Die<'a>, flavour: Pointer) -> gimli::Result<Kind> {
@@ -201,10 +227,10 @@ impl<'w, 'a> Builder<'w, 'a> {
         Ok(Kind::Qualified(qualifier, self.refer(unit, die.ty, depth)?))
     }
 
-    fn array(&mut self, at: At, context: &Context, die: &Die<'a>, depth: Depth) -> gimli::Result<Kind> {
-        let element = self.refer(at.unit, die.ty, depth)?;
+    fn array(&mut self, unit: u32, mut children: Children<'_, 'a>, die: &Die<'a>, depth: Depth) -> gimli::Result<Kind> {
+        let element = self.refer(unit, die.ty, depth)?;
         let mut bounds = Vec::new();
-        let (mut child, mut children) = (Die::default(), Children::of(self.world, context, at)?);
+        let mut child = Die::default();
         while children.next(&mut child, &mut self.fuel)? {
             if child.tag() == gimli::DW_TAG_subrange_type || child.tag() == gimli::DW_TAG_enumeration_type {
                 bounds.push(bound(&child));
@@ -213,23 +239,30 @@ impl<'w, 'a> Builder<'w, 'a> {
         Ok(Kind::Array { element, bounds: bounds.into() })
     }
 
-    fn function(&mut self, at: At, context: &Context, die: &Die<'a>) -> gimli::Result<Kind> {
-        let result = self.refer(at.unit, die.ty, Depth::Name)?;
+    fn function(&mut self, unit: u32, mut children: Children<'_, 'a>, die: &Die<'a>) -> gimli::Result<TypeId> {
+        let result = self.refer(unit, die.ty, Depth::Name)?;
         let (mut parameters, mut variadic) = (Vec::new(), false);
-        let (mut child, mut children) = (Die::default(), Children::of(self.world, context, at)?);
+        let mut child = Die::default();
         while children.next(&mut child, &mut self.fuel)? {
             match child.tag() {
-                gimli::DW_TAG_formal_parameter => parameters.push(self.refer(at.unit, child.ty, Depth::Name)?),
+                gimli::DW_TAG_formal_parameter => parameters.push(self.refer(unit, child.ty, Depth::Name)?),
                 gimli::DW_TAG_unspecified_parameters => variadic = true,
                 _ => {}
             }
         }
-        Ok(Kind::Function { result, parameters: parameters.into(), variadic })
+        Ok(self.types.intern_function(result, &parameters, variadic))
     }
 
-    fn named(&mut self, at: At, context: &Context, die: &Die<'a>, depth: Depth) -> gimli::Result<Option<TypeId>> {
-        let mut name = self.name(at, context, die);
-        let mut scope = self.scopes.get(&at).cloned();
+    fn named(
+        &mut self,
+        at: At,
+        context: &Context,
+        children: Children<'_, 'a>,
+        die: &Die<'a>,
+        depth: Depth,
+    ) -> gimli::Result<Option<TypeId>> {
+        let mut name = self.number(at.unit, context, die.name);
+        let mut scope = self.scope(at, context)?;
         // A definition may complete a declaration made elsewhere, and a declaration stand for a type unit.
         if let Some(other) = die.other.and_then(|other| self.world.target(at.unit, &other))
             && other != at
@@ -239,9 +272,15 @@ impl<'w, 'a> Builder<'w, 'a> {
             }
             let context = self.world.context(other.unit)?;
             let mut declared = Die::default();
-            if name.is_none() && read_at(self.world, &context, other, &mut declared)? {
-                name = self.name(other, &context, &declared);
-                scope = scope.or_else(|| self.scopes.get(&other).cloned());
+            if (name.is_none() || scope.is_none()) && read_at(self.world, &context, other, &mut declared)?.is_some() {
+                name = match name {
+                    None => self.number(other.unit, &context, declared.name),
+                    own => own,
+                };
+                scope = match scope {
+                    None => self.scope(other, &context)?,
+                    own => own,
+                };
             }
         }
         let keyword = match die.tag() {
@@ -251,28 +290,30 @@ impl<'w, 'a> Builder<'w, 'a> {
             gimli::DW_TAG_enumeration_type => Keyword::Enum,
             _ => Keyword::Typedef,
         };
+        let head = Head { name, scope, size: die.byte_size, align: die.align };
         let elsewhere = die.declaration || (depth == Depth::Name && name.is_some());
-        if !elsewhere && !matches!(keyword, Keyword::Typedef | Keyword::Enum) {
-            let mut members = self.spare.pop().unwrap_or_default();
-            members::aggregate(self, at, context, &mut members)?;
-            let sizes = (die.byte_size, die.align);
-            let (id, new) = self.types.intern_aggregate((name, scope), sizes, keyword, &mut members);
-            members.clear();
-            self.spare.push(members);
-            self.declared(id, new, at.unit, die);
+        if elsewhere || keyword == Keyword::Typedef {
+            let (kind, size, align) = if elsewhere {
+                (Kind::Declared(keyword), None, None)
+            } else {
+                (Kind::Typedef(self.refer(at.unit, die.ty, Depth::Value)?), die.byte_size, die.align)
+            };
+            let text = |number: Option<TextNumber>| number.map(|number| self.types.numbered(number).clone());
+            let (id, new) = self.types.intern(Type { name: text(name), scope: text(scope), kind, size, align });
+            self.declared(id, new && !elsewhere, at.unit, die);
             return Ok(Some(id));
         }
-        let (kind, size, align) = if elsewhere {
-            (Kind::Declared(keyword), None, None)
+        let (id, new) = if keyword == Keyword::Enum {
+            self.enumeration(at, context, children, die, head)?
         } else {
-            let kind = match keyword {
-                Keyword::Typedef => Kind::Typedef(self.refer(at.unit, die.ty, Depth::Value)?),
-                _ => self.enumeration(at, context, die)?,
-            };
-            (kind, die.byte_size, die.align)
+            let mut members = self.spare.pop().unwrap_or_default();
+            members::aggregate(self, at.unit, context, children, &mut members)?;
+            let made = self.types.intern_aggregate(head, keyword, &members);
+            members.clear();
+            self.spare.push(members);
+            made
         };
-        let (id, new) = self.types.intern(Type { name, scope, kind, size, align });
-        self.declared(id, new && !elsewhere, at.unit, die);
+        self.declared(id, new, at.unit, die);
         Ok(Some(id))
     }
 
@@ -282,24 +323,34 @@ impl<'w, 'a> Builder<'w, 'a> {
         }
     }
 
-    fn enumeration(&mut self, at: At, context: &Context, die: &Die<'a>) -> gimli::Result<Kind> {
+    fn enumeration(
+        &mut self,
+        at: At,
+        context: &Context,
+        mut children: Children<'_, 'a>,
+        die: &Die<'a>,
+        head: Head,
+    ) -> gimli::Result<(TypeId, bool)> {
         let underlying = self.refer(at.unit, die.ty, Depth::Value)?;
         let signed = |types: &Database, id| match types.plain(id).map(|id| &types[id].kind) {
             Some(Kind::Base(encoding)) => *encoding == Encoding::Signed,
             _ => true,
         };
         let signed = underlying.is_none_or(|id| signed(self.types, id));
-        let mut members = Vec::new();
-        let (mut child, mut children) = (Die::default(), Children::of(self.world, context, at)?);
+        let mut members = std::mem::take(&mut self.enumerators);
+        members.clear();
+        let mut child = Die::default();
         while children.next(&mut child, &mut self.fuel)? {
             let value = child.value.filter(|_| child.tag() == gimli::DW_TAG_enumerator);
             if let Some(value) = value.and_then(|value| integer(&value, signed))
-                && let Some(name) = self.shared(at.unit, context, child.name)
+                && let Some(name) = self.number(at.unit, context, child.name)
             {
-                members.push(Enumerator { name, value });
+                members.push((name, value));
             }
         }
-        Ok(Kind::Enum(Enumeration { members: members.into(), underlying }))
+        let made = self.types.intern_enumeration(head, underlying, &members);
+        self.enumerators = members;
+        Ok(made)
     }
 }
 

@@ -136,16 +136,21 @@ const fn is_wanted(name: gimli::DwAt) -> bool {
     !matches!(name, gimli::DW_AT_decl_column | gimli::DW_AT_sibling | gimli::DW_AT_accessibility | gimli::DW_AT_prototyped)
 }
 
-/// Reads one entry into `die`; false = there is none.
-pub(crate) fn read_at<'a>(world: &World<'a>, context: &Context, at: At, die: &mut Die<'a>) -> gimli::Result<bool> {
+/// Reads one entry into `die`, and gives its children; none = there is no entry.
+pub(crate) fn read_at<'c, 'a>(
+    world: &World<'a>,
+    context: &'c Context,
+    at: At,
+    die: &mut Die<'a>,
+) -> gimli::Result<Option<Children<'c, 'a>>> {
     if !world.holds(at) {
-        return Ok(false);
+        return Ok(None);
     }
     let header = &world.units[at.unit as usize].header;
     let mut entries = header.entries_raw(&context.abbreviations, Some(UnitOffset(at.offset)))?;
-    let Some(abbreviation) = entries.read_abbreviation()? else { return Ok(false) };
+    let Some(abbreviation) = entries.read_abbreviation()? else { return Ok(None) };
     die.read(&mut entries, abbreviation, at.offset)?;
-    Ok(true)
+    Ok(Some(Children { entries, done: !abbreviation.has_children() }))
 }
 
 /// Children of an entry; entries below them are passed over.

@@ -106,9 +106,10 @@ impl Span {
                 Ok(found.to_vec())
             }
             Bytes::File(file) => {
-                let mut bytes = Vec::new();
-                bytes.try_reserve_exact(wanted).map_err(|error| self.refuse(error.to_string(), "memory for a section"))?;
-                bytes.resize(wanted, 0);
+                // Tried first, because `vec!` ends the program where there is no room; it gets zeroes without writing them.
+                let room = Vec::<u8>::new().try_reserve_exact(wanted);
+                room.map_err(|error| self.refuse(error.to_string(), "memory for a section"))?;
+                let mut bytes = vec![0; wanted];
                 file.read_exact_at(&mut bytes, at).map_err(|error| self.refuse(error.to_string(), "an undamaged file"))?;
                 Ok(bytes)
             }

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use gimli::AttributeValue;
 
 use super::elf::Numbers;
+use super::sections::Part;
 use super::world::{Slice, World};
 
 /// No file table is larger than this.
@@ -41,6 +42,10 @@ fn table(world: &World<'_>, unit: u32, line: u64, directory: Option<&str>) -> Op
     let skip = if numbers.get(at, 2) >= 5 { 4 } else { 2 };
     let header = numbers.get(at + skip, word);
     let len = (at + skip + word) as u64 + header.min(LARGEST);
+    // Each unit of a damaged file could name another start in the same bytes.
+    if !sections.charge(Part::Lines, usize::try_from(len).ok()?, sections.size(Part::Lines)) {
+        return None;
+    }
     let mut bytes = sections.line_bytes(start, len).ok()?;
     let inside = (bytes.len() - at.min(bytes.len())) as u64;
     let place = bytes.get_mut(at - word..at)?;

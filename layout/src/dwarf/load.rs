@@ -18,6 +18,9 @@ use crate::types::{Database, Keyword, Kind, Options, Place, Selection, Source};
 /// Sections smaller than this are not worth a thread.
 const SMALL: u64 = 1 << 23;
 
+/// The machine whose C interface aligns no scalar to more than 4 bytes.
+const EM_386: u16 = 3;
+
 /// Rounds of following pointers; each adds the types that the round before pointed to.
 const ROUNDS: usize = 64;
 
@@ -103,6 +106,7 @@ impl Database {
     ) -> Result<bool, Unreadable> {
         let build_id = hex(&elf.build_id());
         self.pointer_size = if elf.wide { 8 } else { 4 };
+        self.scalar_align = if elf.machine == EM_386 { 4 } else { 16 };
         let (sections, debug_path) = debug_file(elf, path, options)?;
         if !sections.has_types() {
             return Ok(false);
@@ -201,6 +205,7 @@ impl Database {
     /// Reads all units; tells whether nothing more is asked for.
     fn scan(&mut self, world: &World<'_>, options: &Options, matcher: &mut Matcher<'_>) -> Result<bool, Unreadable> {
         let mut builder = Builder::new(world, self);
+        builder.strings = std::mem::take(&mut matcher.strings);
         let mut files = Files::default();
         let mut complete = false;
         for book in &world.books {
@@ -217,7 +222,6 @@ impl Database {
                     let place = Place { file: builder.types.text(&name), line: u32::try_from(line).unwrap_or(0) };
                     builder.types.set_place(id, place);
                 }
-                builder.next_unit();
                 if options.first_only
                     && let Selection::Names(names) = matcher.selection()
                 {
@@ -235,6 +239,7 @@ impl Database {
                 break;
             }
         }
+        matcher.strings = std::mem::take(&mut builder.strings);
         if builder.fuel == 0 {
             let sections = world.books.first().map(|book| book.sections);
             let place = sections.map_or("debug information", |sections| sections.elf.span.place.as_str());

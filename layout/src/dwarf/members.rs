@@ -3,27 +3,29 @@
 use super::build::{Builder, Depth};
 use super::die::{Children, Die};
 use super::world::{At, Context};
-use crate::types::{Bits, Member, Role};
+use crate::types::draft::DraftMember;
+use crate::types::{Bits, Role};
 
-/// Reads the members of one entry into `members`.
+/// Reads the members among the children of one entry into `members`.
 pub(crate) fn aggregate<'a>(
     builder: &mut Builder<'_, 'a>,
-    at: At,
+    unit: u32,
     context: &Context,
-    members: &mut Vec<Member>,
+    mut children: Children<'_, 'a>,
+    members: &mut Vec<DraftMember>,
 ) -> gimli::Result<()> {
-    let (mut die, mut children) = (Die::default(), Children::of(builder.world, context, at)?);
+    let mut die = Die::default();
     while children.next(&mut die, &mut builder.fuel)? {
         let role = match die.tag() {
             gimli::DW_TAG_member if !die.external && !die.declaration => Role::Field,
             gimli::DW_TAG_inheritance => Role::Base,
             gimli::DW_TAG_variant_part => {
-                variants(builder, At { unit: at.unit, offset: die.offset }, context, &die, members)?;
+                variants(builder, At { unit, offset: die.offset }, context, &die, members)?;
                 continue;
             }
             _ => continue,
         };
-        members.push(member(builder, at.unit, context, &die, role)?);
+        members.push(member(builder, unit, context, &die, role)?);
     }
     Ok(())
 }
@@ -34,7 +36,7 @@ fn variants<'a>(
     at: At,
     context: &Context,
     part: &Die<'a>,
-    members: &mut Vec<Member>,
+    members: &mut Vec<DraftMember>,
 ) -> gimli::Result<()> {
     let tag = part.discriminant.and_then(|value| builder.world.target(at.unit, &value));
     let (mut die, mut children) = (Die::default(), Children::of(builder.world, context, at)?);
@@ -58,9 +60,15 @@ fn variants<'a>(
     Ok(())
 }
 
-fn member<'a>(builder: &mut Builder<'_, 'a>, unit: u32, context: &Context, die: &Die<'a>, role: Role) -> gimli::Result<Member> {
+fn member<'a>(
+    builder: &mut Builder<'_, 'a>,
+    unit: u32,
+    context: &Context,
+    die: &Die<'a>,
+    role: Role,
+) -> gimli::Result<DraftMember> {
     let ty = builder.refer(unit, die.ty, Depth::Value)?;
-    let name = builder.shared(unit, context, die.name);
+    let name = builder.number(unit, context, die.name);
     let mut offset = die.offset_in_struct(builder.world, unit);
     let own = ty.and_then(|ty| builder.types.size(ty));
     let bits = die.bit_size.and_then(|width| bits(builder, die, offset?, own, width));
@@ -72,7 +80,7 @@ fn member<'a>(builder: &mut Builder<'_, 'a>, unit: u32, context: &Context, die: 
         offset = Some(if crosses { bits.start / 8 } else { unit_start });
     }
     let role = if role == Role::Field && die.artificial { Role::Artificial } else { role };
-    Ok(Member { name, offset, bits, ty, role, align: die.align })
+    Ok(DraftMember { name, offset, bits, ty, role, align: die.align })
 }
 
 /// Place of a bit-field, whichever way it is told.

@@ -7,14 +7,18 @@
 //! | `locate` | the other files a file refers to: debug files, shared (dwz) ones, split units, packages |
 //! | `world` | all units, and how entries refer to each other across them |
 //! | `die`, `build`, `members` | one entry, and the type it makes |
+//! | `abbreviations` | how long a table of them is |
+//! | `dense` | what is known by place in a unit or section |
 //! | `windows` | the section of units, a few units at a time |
 //! | `parallel` | those parts on two threads |
 //! | `scan` | finds the entries that are asked for |
 //! | `load` | all of it: [`Database::read`](crate::types::Database::read) |
 //! | `documented` | looks up documented paths in the types that were read |
 
+mod abbreviations;
 mod archive;
 mod build;
+mod dense;
 mod die;
 mod documented;
 mod elf;

@@ -24,10 +24,10 @@ impl Database {
         selection: &Selection,
         skeletons: &mut Vec<Skeleton>,
     ) -> Result<bool, Unreadable> {
-        let pointer_size = self.pointer_size;
+        let (pointer_size, scalar_align) = (self.pointer_size, self.scalar_align);
         let work = |parts: Receiver<(Vec<u8>, usize)>| -> Result<(Self, Vec<Skeleton>), Unreadable> {
             let mut types = Self::default();
-            types.pointer_size = pointer_size;
+            (types.pointer_size, types.scalar_align) = (pointer_size, scalar_align);
             let mut matcher = Matcher::new(selection);
             let mut skeletons = Vec::new();
             for part in parts {

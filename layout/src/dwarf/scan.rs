@@ -9,7 +9,10 @@ use gimli::{AttributeValue, DwTag};
 use memchr::memmem;
 
 use super::build::{Builder, Depth};
+use super::dense::Strings;
+use super::die::{Die, read_at};
 use super::world::{At, Book, Context, Value, World};
+use crate::types::draft::TextNumber;
 use crate::types::hash::QuickMap;
 use crate::types::{Selection, last_component};
 
@@ -22,6 +25,8 @@ pub(crate) struct Matcher<'s> {
     last: Option<HashSet<Vec<u8>>>,
     known: QuickMap<(usize, usize), bool>,
     patterns: QuickMap<usize, Option<Vec<Vec<u8>>>>,
+    /// Kept from part to part for the [`Builder`], which adds to the same database all the time.
+    pub(crate) strings: Strings,
 }
 
 impl<'s> Matcher<'s> {
@@ -30,7 +35,7 @@ impl<'s> Matcher<'s> {
             Selection::Names(names) => Some(names.iter().map(|name| last_component(name).as_bytes().to_vec()).collect()),
             _ => None,
         };
-        Self { selection, last, known: QuickMap::default(), patterns: QuickMap::default() }
+        Self { selection, last, known: QuickMap::default(), patterns: QuickMap::default(), strings: Strings::default() }
     }
 
     pub(crate) const fn selection(&self) -> &'s Selection {
@@ -138,11 +143,20 @@ fn indexed(world: &World<'_>, own: &[u32], book: &Book<'_>, finder: &memmem::Fin
     }
 }
 
-/// A scope being read: its depth, and its name.
-struct Scope<'a> {
+/// A scope being read: its depth, and its full name as far as it is outside of functions.
+#[derive(Clone, Copy)]
+struct Scope {
     depth: isize,
-    name: Option<&'a [u8]>,
-    transparent: bool,
+    full: Option<TextNumber>,
+}
+
+/// A type that a unit describes.
+struct Met<'a> {
+    at: At,
+    name: Option<Value<'a>>,
+    /// Whether it completes a declaration, from where it may take its name.
+    completes: bool,
+    declaration: bool,
 }
 
 /// Reads one unit and adds the types asked for.
@@ -150,7 +164,39 @@ pub(crate) fn unit(builder: &mut Builder<'_, '_>, matcher: &mut Matcher<'_>, num
     let world = builder.world;
     let context = world.context(number)?;
     let mut found = Vec::new();
-    let mut scopes: Vec<Scope<'_>> = Vec::new();
+    builder.enter(number);
+    walk(builder, number, &context, |met| {
+        let asked = match &met.name {
+            Some(name) => matcher.admits(world, number, &context, name),
+            None => met.completes,
+        };
+        if asked && !met.declaration {
+            found.push(met.at);
+        }
+    })?;
+    for at in found {
+        let Some(id) = builder.build(at, Depth::Value)? else { continue };
+        let ty = &builder.types[id];
+        let defined = !matches!(ty.kind, crate::types::Kind::Declared(_));
+        let admitted = ty.name.as_deref().is_some_and(|name| matcher.selection.admits(ty.scope.as_deref(), name));
+        if defined && admitted {
+            builder.types.add_root(id);
+        }
+    }
+    builder.leave(number);
+    Ok(())
+}
+
+/// Reads the scopes of the types of one unit, and nothing else of it.
+pub(crate) fn scopes(builder: &mut Builder<'_, '_>, number: u32) -> gimli::Result<()> {
+    let context = builder.world.context(number)?;
+    walk(builder, number, &context, |_| {})
+}
+
+/// Goes over all entries of a unit; tells the scopes of its types, and which types there are.
+fn walk<'a>(builder: &mut Builder<'_, 'a>, number: u32, context: &Context, mut visit: impl FnMut(&Met<'a>)) -> gimli::Result<()> {
+    let world = builder.world;
+    let mut scopes: Vec<Scope> = Vec::new();
     let header = &world.units[number as usize].header;
     let mut entries = header.entries_raw(&context.abbreviations, None)?;
     let mut above = 0;
@@ -168,14 +214,18 @@ pub(crate) fn unit(builder: &mut Builder<'_, '_>, matcher: &mut Matcher<'_>, num
             entries.skip_attributes(abbreviation.attributes())?;
             continue;
         }
-        let (mut name, mut other, mut declaration, mut sibling) = (None, None, false, None);
+        let (mut name, mut completes, mut declaration, mut sibling, mut signature) = (None, false, false, None, None);
         for spec in abbreviation.attributes() {
             match spec.name() {
                 gimli::DW_AT_name => name = Some(entries.read_attribute(*spec)?.raw_value()),
-                gimli::DW_AT_specification => other = Some(entries.read_attribute(*spec)?.raw_value()),
+                gimli::DW_AT_specification => {
+                    completes = true;
+                    entries.skip_attributes(std::slice::from_ref(spec))?;
+                }
                 gimli::DW_AT_declaration => {
                     declaration = matches!(entries.read_attribute(*spec)?.raw_value(), AttributeValue::Flag(true));
                 }
+                gimli::DW_AT_signature if is_scope => signature = Some(entries.read_attribute(*spec)?.raw_value()),
                 gimli::DW_AT_sibling if leaf => sibling = Some(entries.read_attribute(*spec)?.raw_value()),
                 _ => entries.skip_attributes(std::slice::from_ref(spec))?,
             }
@@ -187,59 +237,50 @@ pub(crate) fn unit(builder: &mut Builder<'_, '_>, matcher: &mut Matcher<'_>, num
             entries = header.entries_raw(&context.abbreviations, Some(next))?;
             above = depth;
         }
-        if is_type && !declaration {
+        let around = scopes.last().and_then(|scope| scope.full);
+        if is_type {
             let at = At { unit: number, offset };
-            if let Some(name) = &name
-                && matcher.admits(world, number, &context, name)
-            {
-                found.push((at, join(&scopes)));
-            } else if name.is_none() && other.is_some() {
-                found.push((at, None));
+            if let Some(scope) = around {
+                builder.set_scope(at, scope);
             }
-        }
-        if is_type && declaration && !scopes.is_empty() && name.is_some() {
-            // A definition elsewhere may take its scope from here.
-            if let Some(scope) = join(&scopes) {
-                let scope = builder.types.text(&scope);
-                builder.set_scope(At { unit: number, offset }, &scope);
-            }
+            visit(&Met { at, name, completes, declaration });
         }
         if is_scope {
-            let name = name.and_then(|name| world.string(number, &context, &name));
-            let function = matches!(tag, gimli::DW_TAG_subprogram | gimli::DW_TAG_lexical_block);
-            scopes.push(Scope { depth, name, transparent: function });
-        }
-    }
-    for (at, scope) in &found {
-        if let Some(scope) = scope {
-            let scope = builder.types.text(scope);
-            builder.set_scope(*at, &scope);
-        }
-    }
-    for (at, _) in found {
-        let Some(id) = builder.build(at, Depth::Value)? else { continue };
-        let ty = &builder.types[id];
-        let defined = !matches!(ty.kind, crate::types::Kind::Declared(_));
-        let admitted = ty.name.as_deref().is_some_and(|name| matcher.selection.admits(ty.scope.as_deref(), name));
-        if defined && admitted {
-            builder.types.add_root(id);
+            // Functions are no part of the names of what they declare.
+            let full = if tag == gimli::DW_TAG_subprogram || context.c_like {
+                around
+            } else {
+                let name = match (name, signature) {
+                    (Some(name), _) => world.string(number, context, &name),
+                    // Around a class in a type unit, clang only refers to the class that holds it.
+                    (None, Some(signature)) => name_of(world, number, &signature)?,
+                    (None, None) => None,
+                };
+                let name = name.map_or_else(|| "(anonymous)".into(), String::from_utf8_lossy);
+                join(builder, around, &name)
+            };
+            scopes.push(Scope { depth, full });
         }
     }
     Ok(())
 }
 
-fn join(scopes: &[Scope<'_>]) -> Option<String> {
-    let mut text = String::new();
-    for scope in scopes.iter().filter(|scope| !scope.transparent) {
-        if !text.is_empty() {
-            text.push_str("::");
-        }
-        text.push_str(&scope.name.map_or_else(|| "(anonymous)".into(), String::from_utf8_lossy));
-        if text.len() > 4096 {
-            return None;
-        }
-    }
-    (!text.is_empty()).then_some(text)
+/// The name of the entry that an attribute refers to.
+fn name_of<'a>(world: &World<'a>, unit: u32, reference: &Value<'a>) -> gimli::Result<Option<&'a [u8]>> {
+    let Some(at) = world.target(unit, reference) else { return Ok(None) };
+    let context = world.context(at.unit)?;
+    let mut die = Die::default();
+    let there = read_at(world, &context, at, &mut die)?.is_some();
+    Ok(die.name.filter(|_| there).and_then(|name| world.string(at.unit, &context, &name)))
+}
+
+/// Longest full name of a scope in bytes; what is inside of longer ones is named as if it stood outside.
+const LONGEST: usize = 4096;
+
+fn join(builder: &mut Builder<'_, '_>, around: Option<TextNumber>, name: &str) -> Option<TextNumber> {
+    let full = around.map(|around| format!("{}::{name}", builder.types.numbered(around)));
+    let full = full.as_deref().unwrap_or(name);
+    if full.len() > LONGEST { around } else { Some(builder.types.text_number(full)) }
 }
 
 const fn is_type(tag: DwTag) -> bool {

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::elf::{Elf, Numbers, Section};
 use crate::error::Unreadable;
@@ -16,7 +17,14 @@ pub(crate) struct Sections {
     /// `.dwo` for the sections of a split file.
     suffix: &'static str,
     loaded: [OnceLock<Vec<u8>>; 9],
+    /// Bytes of tables that were read, however often.
+    charged: [AtomicU64; 9],
+    overcharged: AtomicBool,
 }
+
+/// How often a whole section may be read in the tables that start in it, and how many bytes are always free.
+const MOST_TIMES: u64 = 64;
+const FREE: u64 = 1 << 24;
 
 /// Sections that types are described in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +61,13 @@ impl Sections {
     pub(crate) fn new(elf: Elf) -> Self {
         let there = |name: &str| elf.section(name).is_some_and(Section::is_there);
         let split = !there(".debug_info") && !there(".debug_types") && there(".debug_info.dwo");
-        Self { elf, suffix: if split { ".dwo" } else { "" }, loaded: Default::default() }
+        Self {
+            elf,
+            suffix: if split { ".dwo" } else { "" },
+            loaded: Default::default(),
+            charged: Default::default(),
+            overcharged: AtomicBool::new(false),
+        }
     }
 
     /// Whether there is debug information here.
@@ -64,6 +78,29 @@ impl Sections {
     /// Whether these are the sections of a split file.
     pub(crate) const fn is_split(&self) -> bool {
         !self.suffix.is_empty()
+    }
+
+    /// Counts bytes of a table that is about to be read; false = tables of this section, which is `whole` bytes long, were
+    /// read so often that the file must be damaged.
+    pub(crate) fn charge(&self, part: Part, bytes: usize, whole: usize) -> bool {
+        let most = (whole as u64).saturating_mul(MOST_TIMES).saturating_add(FREE);
+        // Relaxed: a sum, which nothing else depends on.
+        let before = self.charged[part as usize].fetch_add(bytes as u64, Ordering::Relaxed);
+        let fine = before.saturating_add(bytes as u64) <= most;
+        if !fine && part == Part::Abbrev {
+            self.overcharged.store(true, Ordering::Relaxed);
+        }
+        fine
+    }
+
+    /// Whether the tables of abbreviations were read too often.
+    pub(crate) fn overcharged(&self) -> bool {
+        self.overcharged.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of a section as it stands in the file.
+    pub(crate) fn size(&self, part: Part) -> usize {
+        self.headers(part).fold(0, |sum, (_, section)| sum.saturating_add(usize::try_from(section.size).unwrap_or(usize::MAX)))
     }
 
     fn headers(&self, part: Part) -> impl Iterator<Item = (usize, &Section)> {
@@ -149,6 +186,10 @@ impl Sections {
 
     fn apply(&self, relocation: &Section, bytes: &mut [u8]) -> Result<(), Unreadable> {
         let elf = &self.elf;
+        if !is_known(elf.machine, elf.wide) {
+            let fault = format!("is an object file for machine {}, whose relocations are not known here", elf.machine);
+            return Err(elf.span.refuse(fault, "a linked file for that machine, or an object for another one"));
+        }
         let bases = self.bases();
         let entries = elf.raw(relocation)?;
         let table = elf.sections.get(relocation.link as usize);
@@ -193,13 +234,19 @@ impl Sections {
     }
 }
 
+/// Machines whose relocations [`width`] knows; in objects for others, references would be read wrongly.
+const fn is_known(machine: u16, wide: bool) -> bool {
+    // 64-bit MIPS has entries of another form.
+    matches!(machine, 3 | 20 | 21 | 22 | 40 | 62 | 183 | 243 | 258) || (machine == 8 && !wide)
+}
+
 /// Bytes that an absolute relocation writes, by `e_machine`; debug information needs no others.
 const fn width(machine: u16, kind: u64) -> Option<usize> {
     Some(match (machine, kind) {
         // x86-64; AArch64; RISC-V and LoongArch; 64-bit PowerPC; S/390.
         (62, 1) | (183, 257) | (243 | 258, 2) | (21, 38) | (22, 22) => 8,
-        // The same, then x86 and 32-bit Arm.
-        (62, 10 | 11) | (183, 258) | (243 | 258, 1) | (21, 1) | (22, 4) | (3, 1) | (40, 2) => 4,
+        // The same, then x86, 32-bit Arm, 32-bit PowerPC and MIPS.
+        (62, 10 | 11) | (183, 258) | (243 | 258, 1) | (21, 1) | (22, 4) | (3, 1) | (40, 2) | (20, 1) | (8, 2) => 4,
         _ => return None,
     })
 }

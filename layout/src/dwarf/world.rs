@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use gimli::{AttributeValue, EndianSlice, RunTimeEndian, UnitHeader, UnitOffset, UnitType};
 
+use super::abbreviations;
 use super::sections::{Part, Sections};
 use crate::error::Unreadable;
 
@@ -16,6 +17,9 @@ pub(crate) type Value<'a> = AttributeValue<Slice<'a>>;
 
 /// Units whose abbreviations are kept at a time.
 const KEPT: usize = 64;
+
+/// Bytes of abbreviation tables whose content is kept.
+const TABLE_BYTES: usize = 1 << 22;
 
 /// Place of one entry: unit, offset in the unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,7 +33,7 @@ pub(crate) struct Book<'a> {
     pub(crate) sections: &'a Sections,
     pub(crate) info: &'a [u8],
     pub(crate) types: &'a [u8],
-    abbrev: gimli::DebugAbbrev<Slice<'a>>,
+    abbrev: &'a [u8],
     pub(crate) strings: &'a [u8],
     line_strings: &'a [u8],
     pub(crate) string_offsets: &'a [u8],
@@ -77,6 +81,14 @@ pub(crate) struct World<'a> {
     pub(crate) escaped: Cell<bool>,
     signatures: HashMap<u64, At>,
     contexts: RefCell<HashMap<u32, Rc<Context>>>,
+    tables: RefCell<Tables>,
+}
+
+/// Tables of abbreviations by where they start: units may share them.
+#[derive(Default)]
+struct Tables {
+    known: HashMap<(usize, usize), Arc<gimli::Abbreviations>>,
+    bytes: usize,
 }
 
 impl<'a> World<'a> {
@@ -89,6 +101,7 @@ impl<'a> World<'a> {
             escaped: Cell::new(false),
             signatures: HashMap::new(),
             contexts: RefCell::default(),
+            tables: RefCell::default(),
         }
     }
 
@@ -124,7 +137,7 @@ impl<'a> World<'a> {
             sections,
             info,
             types,
-            abbrev: gimli::DebugAbbrev::from(self.slice(sections.get(Part::Abbrev)?)),
+            abbrev: sections.get(Part::Abbrev)?,
             strings: sections.get(Part::Strings)?,
             line_strings: sections.get(Part::LineStrings)?,
             string_offsets: sections.get(Part::StringOffsets)?,
@@ -158,7 +171,7 @@ impl<'a> World<'a> {
                         gimli::IndexSectionId::DebugTypes => book.types = of(whole.types),
                         gimli::IndexSectionId::DebugStrOffsets => book.string_offsets = of(whole.string_offsets),
                         gimli::IndexSectionId::DebugAbbrev => {
-                            book.abbrev = gimli::DebugAbbrev::from(self.slice(of(sections.get(Part::Abbrev)?)));
+                            book.abbrev = of(sections.get(Part::Abbrev)?);
                         }
                         gimli::IndexSectionId::DebugLine => book.line_start = part.offset.into(),
                         _ => {}
@@ -219,10 +232,33 @@ impl<'a> World<'a> {
         Ok(context)
     }
 
+    /// The abbreviations of a unit. What is read of tables all in all is bounded: each unit of a damaged file could start
+    /// one anywhere in the same bytes.
+    fn abbreviations(&self, unit: &Unit<'a>) -> gimli::Result<Arc<gimli::Abbreviations>> {
+        let book = &self.books[unit.book];
+        let start = unit.header.debug_abbrev_offset().0;
+        let key = (book.abbrev.as_ptr() as usize, start);
+        let mut tables = self.tables.borrow_mut();
+        if let Some(known) = tables.known.get(&key) {
+            return Ok(Arc::clone(known));
+        }
+        let length = abbreviations::length(book.abbrev.get(start..).unwrap_or_default());
+        if !book.sections.charge(Part::Abbrev, length, book.abbrev.len()) {
+            return Err(gimli::Error::InvalidAbbreviationCode(0));
+        }
+        let table = Arc::new(unit.header.abbreviations(&gimli::DebugAbbrev::from(self.slice(book.abbrev)))?);
+        if tables.bytes > TABLE_BYTES {
+            *tables = Tables::default();
+        }
+        tables.bytes += length;
+        tables.known.insert(key, Arc::clone(&table));
+        Ok(table)
+    }
+
     fn open(&self, number: u32) -> gimli::Result<Context> {
         let unit = &self.units[number as usize];
         let book = &self.books[unit.book];
-        let abbreviations = Arc::new(unit.header.abbreviations(&book.abbrev)?);
+        let abbreviations = self.abbreviations(unit)?;
         let encoding = unit.header.encoding();
         let file_type = if book.sections.is_split() { gimli::DwarfFileType::Dwo } else { gimli::DwarfFileType::Main };
         let string_base = gimli::DebugStrOffsetsBase::default_for_encoding_and_file(encoding, file_type).0;
@@ -260,15 +296,23 @@ impl<'a> World<'a> {
 
     /// A string that an attribute holds or refers to.
     pub(crate) fn string(&self, unit: u32, context: &Context, value: &Value<'a>) -> Option<&'a [u8]> {
-        let book = self.book(unit);
-        match value {
-            AttributeValue::String(text) => Some(text.slice()),
-            AttributeValue::DebugStrRef(offset) => zero_ended(book.strings, offset.0),
-            AttributeValue::DebugLineStrRef(offset) => zero_ended(book.line_strings, offset.0),
-            AttributeValue::DebugStrRefSup(offset) => zero_ended(self.books[book.alternate?].strings, offset.0),
-            AttributeValue::DebugStrOffsetsIndex(index) => zero_ended(book.strings, self.string_offset(unit, context, index.0)?),
-            _ => None,
+        if let AttributeValue::String(text) = value {
+            return Some(text.slice());
         }
+        let (section, offset) = self.string_place(unit, context, value)?;
+        zero_ended(section, offset)
+    }
+
+    /// The section that an attribute refers to for its string, and where in it.
+    pub(crate) fn string_place(&self, unit: u32, context: &Context, value: &Value<'a>) -> Option<(&'a [u8], usize)> {
+        let book = self.book(unit);
+        Some(match value {
+            AttributeValue::DebugStrRef(offset) => (book.strings, offset.0),
+            AttributeValue::DebugLineStrRef(offset) => (book.line_strings, offset.0),
+            AttributeValue::DebugStrRefSup(offset) => (self.books[book.alternate?].strings, offset.0),
+            AttributeValue::DebugStrOffsetsIndex(index) => (book.strings, self.string_offset(unit, context, index.0)?),
+            _ => return None,
+        })
     }
 
     /// Offset of a string by its index.
@@ -319,13 +363,17 @@ impl<'a> World<'a> {
     }
 }
 
-fn zero_ended(bytes: &[u8], offset: usize) -> Option<&[u8]> {
+pub(crate) fn zero_ended(bytes: &[u8], offset: usize) -> Option<&[u8]> {
     let rest = bytes.get(offset..)?;
     Some(&rest[..memchr::memchr(0, rest)?])
 }
 
 /// What a damaged file is told.
 pub(crate) fn damaged(sections: &Sections, error: gimli::Error) -> Unreadable {
+    if sections.overcharged() {
+        let fault = "debug information: its units share tables of abbreviations in too many ways";
+        return sections.elf.span.refuse(fault, "undamaged DWARF");
+    }
     sections.elf.span.refuse(format!("debug information: {error}"), "undamaged DWARF")
 }
 

@@ -2,8 +2,9 @@
 
 use std::ops::Index;
 
-use super::hash::{QuickMap, QuickSet, of_aggregate, of_type};
-use super::{Aggregate, Keyword, Kind, Member, Text, Type, TypeId};
+use super::draft::TextNumber;
+use super::hash::{QuickMap, of_type};
+use super::{Aggregate, Kind, Text, Type, TypeId};
 
 /// Where a type is declared.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,13 +32,17 @@ pub struct Database {
     types: Vec<Type>,
     places: QuickMap<TypeId, Place>,
     interned: QuickMap<u64, TypeId>,
-    texts: QuickSet<Text>,
+    /// Numbers of the texts, which are in `numbered` by those.
+    texts: QuickMap<Text, TextNumber>,
+    numbered: Vec<Text>,
     names: QuickMap<Text, Vec<TypeId>>,
     roots: Vec<TypeId>,
     /// Files that were read, the named one first.
     pub sources: Vec<Source>,
     /// Size of a pointer in bytes on the machine the file is for.
     pub pointer_size: u64,
+    /// Alignment in bytes that no scalar exceeds on that machine; 0 = not known: 16.
+    pub(crate) scalar_align: u64,
     /// What could not be read and was left out, one line each.
     pub left_out: Vec<String>,
     /// Whether units refer to each other, so that they cannot be read a few at a time.
@@ -103,53 +108,54 @@ impl Database {
         }
     }
 
+    /// Number of the shared copy of a name.
+    pub(crate) fn text_number(&mut self, text: &str) -> TextNumber {
+        if let Some(known) = self.texts.get(text) {
+            return *known;
+        }
+        let number = TextNumber::try_from(self.numbered.len()).unwrap_or(TextNumber::MAX);
+        let text = Text::from(text);
+        self.numbered.push(Text::clone(&text));
+        self.texts.insert(text, number);
+        number
+    }
+
+    /// The text of a number.
+    pub(crate) fn numbered(&self, number: TextNumber) -> &Text {
+        &self.numbered[number as usize]
+    }
+
     /// A shared copy of a name.
     pub(crate) fn text(&mut self, text: &str) -> Text {
-        if let Some(known) = self.texts.get(text) {
-            return Text::clone(known);
-        }
-        let text = Text::from(text);
-        self.texts.insert(Text::clone(&text));
-        text
+        let number = self.text_number(text);
+        Text::clone(self.numbered(number))
     }
 
     /// Adds a type unless an equal one is there; tells whether it is new.
     pub(crate) fn intern(&mut self, ty: Type) -> (TypeId, bool) {
-        let mut hash = of_type(&ty);
+        match self.find(of_type(&ty), |known| *known == ty) {
+            Ok(known) => (known, false),
+            Err(free) => (self.keep(free, ty), true),
+        }
+    }
+
+    /// The type of this hash that is the wanted one, or else a hash under which it can be kept.
+    pub(crate) fn find(&self, mut hash: u64, is: impl Fn(&Type) -> bool) -> Result<TypeId, u64> {
         while let Some(known) = self.interned.get(&hash) {
-            if self[*known] == ty {
-                return (*known, false);
+            if is(&self[*known]) {
+                return Ok(*known);
             }
             hash = hash.wrapping_add(1);
         }
+        Err(hash)
+    }
+
+    /// Adds a type under a hash that [`Database::find`] gave.
+    pub(crate) fn keep(&mut self, hash: u64, ty: Type) -> TypeId {
         let id = TypeId(u32::try_from(self.types.len()).unwrap_or(u32::MAX));
         self.types.push(ty);
         self.interned.insert(hash, id);
-        (id, true)
-    }
-
-    /// The same for a struct, which is only made if it is new: most are met again and again.
-    pub(crate) fn intern_aggregate(
-        &mut self,
-        (name, scope): (Option<Text>, Option<Text>),
-        (size, align): (Option<u64>, Option<u64>),
-        keyword: Keyword,
-        members: &mut Vec<Member>,
-    ) -> (TypeId, bool) {
-        let mut hash = of_aggregate(name.as_ref(), scope.as_ref(), size, keyword, members);
-        while let Some(known) = self.interned.get(&hash) {
-            let ty = &self[*known];
-            if let Kind::Aggregate(aggregate) = &ty.kind
-                && (&ty.name, &ty.scope, ty.size, ty.align) == (&name, &scope, size, align)
-                && aggregate.keyword == keyword
-                && *aggregate.members == **members
-            {
-                return (*known, false);
-            }
-            hash = hash.wrapping_add(1);
-        }
-        let members = members.drain(..).collect();
-        self.intern(Type { name, scope, kind: Kind::Aggregate(Aggregate { keyword, members }), size, align })
+        id
     }
 
     /// Records where a type is declared.

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::sync::Arc;
 
-use super::{Keyword, Kind, Member, Text, Type};
+use super::{Keyword, Kind, Text, Type, TypeId};
 
 /// Multiplies and rotates, a word at a time.
 #[derive(Clone, Copy, Debug, Default)]
@@ -17,6 +17,13 @@ pub(crate) type QuickSet<K> = HashSet<K, BuildHasherDefault<Quick>>;
 impl Quick {
     const fn mix(&mut self, word: u64) {
         self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
+    }
+
+    const fn id(&mut self, id: Option<TypeId>) {
+        self.mix(match id {
+            Some(id) => id.0 as u64,
+            None => u64::MAX,
+        });
     }
 
     fn text(&mut self, text: Option<&Text>) {
@@ -62,15 +69,14 @@ impl Hasher for Quick {
 pub(crate) fn of_type(ty: &Type) -> u64 {
     let (name, scope) = (ty.name.as_ref(), ty.scope.as_ref());
     match &ty.kind {
-        Kind::Aggregate(aggregate) => of_aggregate(name, scope, ty.size, aggregate.keyword, &aggregate.members),
-        Kind::Enum(enumeration) => {
-            let mut hash = start(name, scope, ty.size);
-            for member in &enumeration.members {
-                hash.text(Some(&member.name));
-                hash.mix(member.value as u64);
-            }
-            hash.finish()
+        Kind::Aggregate(aggregate) => {
+            let members = aggregate.members.iter().map(|member| (member.name.as_ref(), member.first_bit(), member.ty));
+            of_aggregate(name, scope, ty.size, aggregate.keyword, members)
         }
+        Kind::Enum(enumeration) => {
+            of_enumeration(name, scope, ty.size, enumeration.members.iter().map(|member| (&member.name, member.value)))
+        }
+        Kind::Function { result, parameters, variadic } => of_function(*result, parameters, *variadic),
         other => {
             let mut hash = start(name, scope, ty.size);
             other.hash(&mut hash);
@@ -79,21 +85,45 @@ pub(crate) fn of_type(ty: &Type) -> u64 {
     }
 }
 
-/// The same for a struct that is not made yet.
-pub(crate) fn of_aggregate(
+/// The same for a struct that is not made yet; of each member its name, first bit and type.
+pub(crate) fn of_aggregate<'t>(
     name: Option<&Text>,
     scope: Option<&Text>,
     size: Option<u64>,
     keyword: Keyword,
-    members: &[Member],
+    members: impl Iterator<Item = (Option<&'t Text>, Option<u64>, Option<TypeId>)>,
 ) -> u64 {
     let mut hash = start(name, scope, size);
     hash.mix(keyword as u64);
-    for member in members {
-        hash.text(member.name.as_ref());
-        hash.mix(member.first_bit().unwrap_or(u64::MAX));
-        hash.mix(member.ty.map_or(u64::MAX, |ty| u64::from(ty.0)));
+    for (name, first_bit, ty) in members {
+        hash.text(name);
+        hash.mix(first_bit.unwrap_or(u64::MAX));
+        hash.id(ty);
     }
+    hash.finish()
+}
+
+/// The same for an enumeration.
+pub(crate) fn of_enumeration<'t>(
+    name: Option<&Text>,
+    scope: Option<&Text>,
+    size: Option<u64>,
+    members: impl Iterator<Item = (&'t Text, i128)>,
+) -> u64 {
+    let mut hash = start(name, scope, size);
+    for (name, value) in members {
+        hash.text(Some(name));
+        hash.mix(value as u64);
+    }
+    hash.finish()
+}
+
+/// The same for a function.
+pub(crate) fn of_function(result: Option<TypeId>, parameters: &[Option<TypeId>], variadic: bool) -> u64 {
+    let mut hash = start(None, None, None);
+    hash.mix(u64::from(variadic));
+    hash.id(result);
+    parameters.iter().for_each(|parameter| hash.id(*parameter));
     hash.finish()
 }
 

@@ -63,7 +63,7 @@ impl Database {
     }
 
     /// Alignment in bytes: as stated, or else as the members and sizes imply for a machine that aligns every scalar to
-    /// its size. A struct whose members do not stand at multiples of theirs is packed and gets what its layout allows.
+    /// its size, or to 4 at most where that is the rule (x86). A struct whose members do not stand at multiples of theirs is packed and gets what its layout allows.
     #[must_use]
     pub fn align(&self, id: TypeId) -> Option<u64> {
         self.align_within(id, &mut 4096)
@@ -78,7 +78,10 @@ impl Database {
         match &ty.kind {
             Kind::Typedef(target) | Kind::Qualified(_, target) => self.align_within((*target)?, steps),
             Kind::Array { element, .. } => self.align_within((*element)?, steps),
-            Kind::Base(_) | Kind::Enum(_) => ty.size.filter(|size| size.is_power_of_two()).map(|size| size.min(16)),
+            Kind::Base(_) | Kind::Enum(_) => {
+                let most = if self.scalar_align == 0 { 16 } else { self.scalar_align };
+                ty.size.filter(|size| size.is_power_of_two()).map(|size| size.min(most))
+            }
             Kind::Pointer(..) => Some(self.pointer_size),
             Kind::Aggregate(aggregate) => {
                 let mut align = 1;

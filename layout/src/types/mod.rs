@@ -24,6 +24,7 @@
 
 mod database;
 mod describe;
+pub(crate) mod draft;
 pub(crate) mod hash;
 mod measure;
 mod options;

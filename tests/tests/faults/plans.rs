@@ -150,7 +150,6 @@ pub(crate) fn large<T>(cores: u32, source: &Pattern, with: impl FnOnce(&ModelPla
             program_fp8_config: true,
             inputs: &inputs,
             outputs: &outputs,
-            ..SubgraphPlan::EMPTY
         })
         .collect();
     with(&ModelPlan { name: "large", subgraphs: &subgraphs })

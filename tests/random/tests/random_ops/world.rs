@@ -166,7 +166,7 @@ impl<'r> World<'r> {
     pub(crate) fn forward<T>(&mut self, expected: Option<Status>, operation: impl FnOnce() -> Result<T, Error>) -> Outcome<T> {
         self.arm();
         let result = operation();
-        let injected = self.driver.injected();
+        let (injected, failed) = (self.driver.injected(), self.driver.last_failed());
         self.driver.watch_all();
         self.counts.faults += injected;
         match result {
@@ -175,7 +175,12 @@ impl<'r> World<'r> {
                 Outcome::Done(value)
             }
             Err(error) => {
-                if injected > 0 {
+                if injected > 0 && matches!(failed, Some(Call::Free | Call::Unmap)) {
+                    // Refused for a reason of its own; what the way back could not release is in quarantine.
+                    assert_eq!(Some(error.status), expected, "{error}");
+                    self.counts.quarantined += injected;
+                    self.quarantined += injected as u32;
+                } else if injected > 0 {
                     assert!(
                         matches!(error.status, Status::Failure | Status::Resource | Status::FailHostMemAlloc),
                         "a fault gave {error}"

@@ -42,6 +42,8 @@ struct Recipe {
     output: u64,
     /// Bytes of a planned temporary on each core, with a pointer, a list and a table that name it; 0 = none of them.
     planned: u64,
+    /// The shared slice lies on another core than its own: the first one of the HBM.
+    elsewhere: bool,
 }
 
 impl World<'_> {
@@ -69,12 +71,15 @@ impl World<'_> {
             input: 1 + self.rng.below(800),
             output: 1 + self.rng.below(800),
             planned: self.rng.below(2) * self.rng.below(5000),
+            elsewhere: false,
         }
     }
 
     fn load(&mut self) -> usize {
         let vnc = self.any_vnc();
-        let recipe = self.recipe();
+        let mut recipe = self.recipe();
+        // With logical cores of one, the two of an HBM.
+        recipe.elsewhere = self.size == 1 && self.runtime.arch() != Arch::Sunda && vnc % 2 == 1;
         let shares = recipe.shares();
         let expected = self.fits(vnc, &recipe, &shares);
         let seed = self.rng.next() as u8;
@@ -88,6 +93,9 @@ impl World<'_> {
                 share.pieces.iter().for_each(|(usage, location, bytes)| books.add(*usage, *location, *bytes));
                 books.add_pages(model.id(), share.pages);
                 books.residents += 1;
+            }
+            if recipe.elsewhere {
+                self.books[core - 1].add_pages(model.id(), recipe.shared_pages());
             }
             let library = recipe.library && self.runtime.arch() == Arch::Sunda;
             if library {
@@ -111,6 +119,9 @@ impl World<'_> {
             if recipe.library && self.runtime.arch() == Arch::Sunda && !books.library_staged {
                 nodes += LIBRARY.len() as u32;
             }
+        }
+        if recipe.elsewhere {
+            nodes += recipe.shared_pages().saturating_sub(self.books[self.flat(vnc, 0) - 1].arena());
         }
         let full = slots + shares.len() > MODELS as usize
             || mem_refs + shares.iter().map(|share| share.mem_refs).sum::<u32>() > MEM_REFS
@@ -154,6 +165,8 @@ impl World<'_> {
             books.remove_pages(id);
             books.residents -= 1;
         }
+        // Where the shared slice was; other cores have no pages of this model.
+        self.books[core.saturating_sub(1)].remove_pages(id);
         self.books[core].library_users -= u32::from(loaded.library);
         let again = self.runtime.core(vnc).unwrap().unload(id).unwrap_err();
         assert_eq!(again.status, Status::InvalidHandle);
@@ -212,7 +225,7 @@ const WEIGHT: u32 = 1000;
 
 impl Recipe {
     fn shares(&self) -> Vec<Share> {
-        let arenas = arenas(&self.local, self.shared);
+        let arenas = arenas(&self.local, if self.elsewhere { 0 } else { self.shared });
         (0..u64::from(self.cores))
             .zip(arenas)
             .map(|(core, arena)| {
@@ -244,6 +257,10 @@ impl Recipe {
                 Share { pieces, pages: arena.div_ceil(PAGE) as u32, mem_refs }
             })
             .collect()
+    }
+
+    fn shared_pages(&self) -> u32 {
+        self.shared.div_ceil(PAGE) as u32
     }
 
     /// Bytes of a planned variable that fills the local slice of a core, where the slice starts at a page. It gets memory of

@@ -14,6 +14,7 @@ mod rng;
 mod tensors;
 mod world;
 
+use nrt_core::environment::CoreSelection;
 use nrt_core::{Arch, Config, Runtime};
 use nrt_linux::hooks::LinuxHooks;
 use nrt_linux::log::Log;
@@ -24,8 +25,9 @@ use nrt_tests::TestStorage;
 use rng::Rng;
 use world::World;
 
-const OPERATIONS: u64 = 25_000;
-const SEEDS: u64 = 2;
+/// With five machines a million operations, and some.
+const OPERATIONS: u64 = 51_000;
+const SEEDS: u64 = 4;
 /// Operations between two closes.
 const ROUND: u64 = 5_000;
 pub(crate) const PAGE: u64 = 1 << 20;
@@ -44,6 +46,16 @@ fn machine(arch: Arch, size: u32) {
     }
 }
 
+/// Every second seed has a part of the device, as a process that shares it would.
+fn slice(arch: Arch, size: u32, seed: u64) -> CoreSelection {
+    match (seed % 2, arch, size) {
+        (1, ..) => CoreSelection::All,
+        (_, Arch::Sunda, _) => CoreSelection::Exact { first: 1, count: 1 },
+        (_, _, 1) => CoreSelection::Exact { first: 3, count: 4 },
+        _ => CoreSelection::Exact { first: 1, count: 2 },
+    }
+}
+
 fn one_seed(arch: Arch, size: u32, seed: u64, operations: u64) -> world::Counts {
     let driver = nrt_tests::driver(SimConfig { host_bytes: 64 << 20, ..SimConfig::new(arch) });
     let storage: &'static TestStorage = nrt_tests::storage();
@@ -51,7 +63,8 @@ fn one_seed(arch: Arch, size: u32, seed: u64, operations: u64) -> world::Counts 
     let mut counts = world::Counts::default();
     while counts.operations < operations {
         let hooks = LinuxHooks::with_log(Log::new(stderr(), None));
-        let config = Config { logical_core_size: Some(size), scratchpad_page_size: PAGE, ..Config::new(hooks) };
+        let cores = slice(arch, size, seed);
+        let config = Config { logical_core_size: Some(size), cores, scratchpad_page_size: PAGE, ..Config::new(hooks) };
         let runtime = Runtime::init(storage, driver, config).unwrap();
         let mut world = World::new(&runtime, driver, rng, counts);
         world.run(ROUND.min(operations - counts.operations));

@@ -93,8 +93,8 @@ impl World<'_> {
         let Some(index) = self.rng.index(self.tensors.len()) else { return };
         let mut target = self.tensors.swap_remove(index);
         let length = held.bytes.min(target.bytes);
-        let arch = self.runtime.arch();
-        let channel = |vnc: u32| arch.default_channel(vnc * self.size);
+        let runtime = self.runtime;
+        let channel = |vnc: u32| runtime.core(vnc).unwrap().default_channel().unwrap();
         let apart = held.placement != Placement::Virtual
             && target.placement != Placement::Virtual
             && channel(held.vnc) != channel(target.vnc);

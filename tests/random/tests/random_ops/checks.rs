@@ -2,7 +2,12 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
+use nrt_core::Usage;
+
 use crate::world::World;
+
+/// The number of a pointer variable, whose word is memory of the model's.
+const POINTER: u32 = nrt_core::abi::mr_type::PTR.0;
 
 impl World<'_> {
     /// The books of one core.
@@ -46,16 +51,22 @@ impl World<'_> {
     /// No two live ranges overlap.
     fn check_ranges(&self, nodes: u64) {
         let mut ranges = Vec::new();
-        for core in 0..self.books.len() as u32 {
-            self.heap_ranges(core, &mut ranges);
+        for vnc in 0..self.runtime.logical_cores() {
+            for relative in 0..self.size {
+                self.heap_ranges(vnc, relative, &mut ranges);
+            }
         }
         for loaded in &self.models {
             for relative in 0..loaded.shares.len() as u32 {
                 loaded
                     .model
                     .for_each_variable(relative, |variable, _| {
-                        if variable.usage.is_some() {
-                            ranges.push((variable.address, variable.bytes));
+                        match variable.usage {
+                            // In a page, which is on the list of the core.
+                            Some(Usage::Scratchpad) => {}
+                            Some(_) => ranges.push((variable.address, variable.bytes)),
+                            None if variable.kind == POINTER => ranges.push((variable.address, 8)),
+                            None => {}
                         }
                     })
                     .unwrap();
@@ -69,7 +80,8 @@ impl World<'_> {
     }
 
     /// The ranges of a core's GLOBAL heap.
-    fn heap_ranges(&self, core: u32, ranges: &mut Vec<(u64, u64)>) {
+    fn heap_ranges(&self, vnc: u32, relative: u32, ranges: &mut Vec<(u64, u64)>) {
+        let (_, core) = self.runtime.core(vnc).unwrap().physical(relative).unwrap();
         let tpb = self.runtime.with_tree(|tree| tree.resolve(0, core)).unwrap().unwrap().tpb.as_ptr();
         // SAFETY: the record of an open runtime; only this thread changes the list, whose links lead to live nodes and end
         // at the sentinel.
