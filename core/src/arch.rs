@@ -123,6 +123,16 @@ impl Arch {
         core / self.cores_per_hbm()
     }
 
+    /// Largest zero-copy write that goes through the PCI window when nothing is configured, in bytes: 4096, but 0 on
+    /// SUNDA (`dmem` §23).
+    #[must_use]
+    pub const fn direct_write_bytes(self) -> u32 {
+        match self {
+            Self::Sunda => 0,
+            Self::Cayman | Self::Mariana => 0x1000,
+        }
+    }
+
     /// Logical core size when nothing is configured: 1 on SUNDA and on devices with one core, else 2.
     #[must_use]
     pub const fn default_logical_core_size(self, cores_per_device: u32) -> u32 {

@@ -2,7 +2,7 @@
 //!
 //! The tree is written during init and immutable afterwards; only members with their own lock change. The core passes a
 //! [`Tree`] explicitly. The process-wide symbol `tdrv_ctx_0`, under which debuggers and analysers look for it, is set by
-//! [`install`] and nowhere else.
+//! `install` and nowhere else.
 
 use core::ptr::NonNull;
 use core::sync::atomic::AtomicPtr;

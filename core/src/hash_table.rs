@@ -1,9 +1,10 @@
-//! The intrusive hash table of the C library over integer keys (fact sheet `model-db` §1).
+//! The intrusive hash table of the C library over integer keys and names (fact sheet `model-db` §1).
 //!
 //! Header and buckets are one block; a bucket is a node whose `next` starts the chain. Bucket = `key & size_mask`. The
 //! hash of the original is not documented; the rule is observable only in the `bucket` field. Payloads are found from
 //! their embedded node by subtracting its offset, never from a bucket.
 
+use core::ffi::c_char;
 use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -27,6 +28,16 @@ pub unsafe fn ht_find(table: *const ht_t, key: u64, node: &mut *mut ht_node_t) -
         }
         None => 1,
     }
+}
+
+/// Key of a name: the 64-bit FNV-1a hash of its bytes. The original's hash is not documented.
+const fn name_key(name: &[u8]) -> u64 {
+    let (mut hash, mut at) = (0xCBF2_9CE4_8422_2325_u64, 0);
+    while at < name.len() {
+        hash = (hash ^ name[at] as u64).wrapping_mul(0x100_0000_01B3);
+        at += 1;
+    }
+    hash
 }
 
 /// A table in memory of its owner. Not synchronised: the caller holds the lock the table belongs to.
@@ -66,14 +77,14 @@ impl HashTable {
         }
     }
 
-    /// The node with this key, and the node before it (a bucket for the first one).
-    fn locate(self, key: u64) -> Option<(NonNull<ht_node_t>, NonNull<ht_node_t>)> {
+    /// The node with this key that `matches`, and the node before it (a bucket for the first one).
+    fn locate(self, key: u64, matches: impl Fn(&ht_node_t) -> bool) -> Option<(NonNull<ht_node_t>, NonNull<ht_node_t>)> {
         // SAFETY: the header and buckets are valid by construction; chains hold live nodes only, under the caller's lock.
         unsafe {
             let bucket = (key & (*self.table.as_ptr()).size_mask) as usize;
             let mut before = self.buckets.add(bucket);
             while let Some(node) = NonNull::new(before.as_ref().next.load(Acquire)) {
-                if node.as_ref().key.load(Acquire) == key {
+                if node.as_ref().key.load(Acquire) == key && matches(node.as_ref()) {
                     return Some((before, node));
                 }
                 before = node;
@@ -84,7 +95,16 @@ impl HashTable {
 
     /// The node with this key.
     pub(crate) fn find(self, key: u64) -> Option<NonNull<ht_node_t>> {
-        self.locate(key).map(|(_, node)| node)
+        self.locate(key, |_| true).map(|(_, node)| node)
+    }
+
+    /// The node with this name, compared byte by byte.
+    pub(crate) fn find_name(self, name: &[u8]) -> Option<NonNull<ht_node_t>> {
+        let same = |node: &ht_node_t| {
+            // SAFETY: nodes of a table of names carry a name of `buf_size` bytes that lives as long as they are linked.
+            node.buf_size == name.len() && unsafe { core::slice::from_raw_parts(node.val.name.cast::<u8>(), name.len()) } == name
+        };
+        self.locate(name_key(name), same).map(|(_, node)| node)
     }
 
     /// Links `node` under `key`. The key becomes visible last, so that a reader without the lock never sees a half-built
@@ -93,15 +113,38 @@ impl HashTable {
     /// # Safety
     /// `node` is embedded in a live slot, in no table, and stays valid until it is removed.
     pub(crate) unsafe fn insert(self, key: u64, node: NonNull<ht_node_t>) {
-        // SAFETY: valid by construction and by contract; the plain fields are written before the node is reachable.
+        // SAFETY: by contract; the plain fields are written before the node is reachable.
+        unsafe {
+            (*node.as_ptr()).buf_size = 0;
+            (*node.as_ptr()).key_type = ht_key_type_t::INTEGER;
+            self.link(key, node);
+        }
+    }
+
+    /// Links `node` under a name that the caller has made sure is absent.
+    ///
+    /// # Safety
+    /// As [`insert`](Self::insert); `name` has `length` bytes, does not change and lives as long as the node is linked.
+    pub(crate) unsafe fn insert_name(self, name: *mut c_char, length: usize, node: NonNull<ht_node_t>) {
+        // SAFETY: as above.
+        unsafe {
+            (*node.as_ptr()).val.name = name;
+            (*node.as_ptr()).buf_size = length;
+            (*node.as_ptr()).key_type = ht_key_type_t::NAME;
+            self.link(name_key(core::slice::from_raw_parts(name.cast::<u8>(), length)), node);
+        }
+    }
+
+    /// # Safety
+    /// As [`insert`](Self::insert).
+    unsafe fn link(self, key: u64, node: NonNull<ht_node_t>) {
+        // SAFETY: valid by construction and by contract.
         unsafe {
             let table = self.table.as_ptr();
             let bucket = key & (*table).size_mask;
             let head = self.buckets.add(bucket as usize);
             let raw = node.as_ptr();
             (*raw).bucket = bucket;
-            (*raw).buf_size = 0;
-            (*raw).key_type = ht_key_type_t::INTEGER;
             // With Release, although nobody finds the node yet: a reader may still stand on it from an earlier life, and must
             // see the mark of the change if it follows this link.
             (*raw).next.store(head.as_ref().next.load(Relaxed), Release);
@@ -113,7 +156,7 @@ impl HashTable {
 
     /// Unlinks the node with this key and gives it.
     pub(crate) fn remove(self, key: u64) -> Option<NonNull<ht_node_t>> {
-        let (before, node) = self.locate(key)?;
+        let (before, node) = self.locate(key, |_| true)?;
         // SAFETY: both are live nodes of this table; the caller holds the lock.
         unsafe {
             before.as_ref().next.store(node.as_ref().next.load(Relaxed), Release);

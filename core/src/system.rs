@@ -2,6 +2,7 @@
 
 use core::ops::Range;
 use core::ptr::NonNull;
+use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use crate::abi::{dmem_allocator_t, physical_core_t, virtual_core_t};
@@ -15,6 +16,7 @@ use crate::instance::Instance;
 use crate::lnc;
 use crate::model_db::LookUps;
 use crate::sync::{self, Guard};
+use crate::tensor::CompletionPlane;
 
 /// What init settled.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +37,10 @@ pub(crate) struct Settings {
     pub(crate) contiguous_scratchpad: bool,
     /// Feature bits of the driver.
     pub(crate) features: u64,
+    /// Whether copies go without the bounce buffer where the driver can do that.
+    pub(crate) zero_copy: bool,
+    /// Zero-copy writes of at most this many bytes may go through the PCI window.
+    pub(crate) window_bytes: u32,
     pub(crate) verbose_memory_table: bool,
     pub(crate) look_ups: LookUps,
 }
@@ -79,6 +85,10 @@ pub(crate) struct System<D, H> {
     pub(crate) driver: D,
     pub(crate) hooks: H,
     pub(crate) settings: Settings,
+    /// Until the driver says that it cannot align memory.
+    pub(crate) driver_aligns: AtomicBool,
+    /// Where those sleep who wait for the completion of an output.
+    pub(crate) completions: CompletionPlane,
 }
 
 impl<D: Driver, H: Hooks> System<D, H> {

@@ -5,9 +5,9 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 
 use super::Slot;
 use crate::abi::{
-    dma_mem_log_entry_t, dmem_allocator_t, dmem_list_t, dmem_ref_node_t, dmem_t, ht_node_t, ht_t, kbl_fmap_t, mem_ref_t, model_t,
-    ndl_device_t, ndl_mem_info_t, nrt_tensor_storage_t, nrt_tensor_t, tdrv_scratchpad_cleanup_info_t, ucode_lib_info_t,
-    ucode_lib_set_info_t,
+    dma_mem_log_entry_t, dmem_allocator_t, dmem_list_t, dmem_ref_node_t, dmem_t, ht_node_t, ht_t, kbl_feature_map_t, kbl_fmap_t,
+    mem_ref_t, model_t, ndl_device_t, ndl_mem_info_t, nrt_tensor_storage_t, nrt_tensor_t, pthread_mutex_t,
+    tdrv_scratchpad_cleanup_info_t, ucode_lib_info_t, ucode_lib_set_info_t,
 };
 
 /// Devices of a process.
@@ -170,6 +170,32 @@ unsafe impl Slot for TensorSlot {
     }
 }
 
+/// Buckets of a tensor set.
+pub(crate) const SET_BUCKETS: usize = 0x400;
+/// Tensor sets of a runtime.
+pub(crate) const MAX_TENSOR_SETS: usize = 256;
+
+/// A tensor set: header and buckets in one block, and the lock of its chains.
+#[repr(C)]
+pub(crate) struct SetSlot {
+    pub(crate) table: ht_t,
+    pub(crate) buckets: [ht_node_t; SET_BUCKETS],
+    pub(crate) lock: pthread_mutex_t,
+    meta: Meta,
+}
+slot_with_meta!(SetSlot);
+
+/// A name in a tensor set. The plain fields are read and written under the set's lock.
+#[repr(C)]
+pub(crate) struct SetEntrySlot {
+    pub(crate) map: kbl_feature_map_t,
+    pub(crate) name: [u8; TENSOR_NAME],
+    /// Life of the tensor that `map` points to.
+    pub(crate) tensor_life: u32,
+    meta: Meta,
+}
+slot_with_meta!(SetEntrySlot);
+
 /// The backing of one or more views.
 #[repr(C, align(64))]
 pub(crate) struct StorageSlot {
@@ -223,6 +249,9 @@ pub(crate) struct CoreSide {
     pub(crate) running_thread: AtomicU64,
     /// Thread that copies through this core's bounce buffer, or 0.
     pub(crate) copying_thread: AtomicU64,
+    /// Bit h set: a copy with wait handle h may still be in flight, left behind by a transfer that failed. Under the lock of
+    /// the copy buffer.
+    pub(crate) unsettled_copies: AtomicU32,
     /// Models that use the core's shared microcode library. Under the staging lock.
     pub(crate) ulib_users: AtomicU32,
 }

@@ -23,7 +23,7 @@ pub struct Capacities {
     /// Placed variables of all models. Their lists and tables, and the functions of microcode libraries, have 256 bytes for each
     /// of these.
     pub mem_refs: usize,
-    /// Tensors.
+    /// Tensors, and names in tensor sets.
     pub tensors: usize,
     /// Event-ring entries of one device.
     pub ring: usize,
@@ -47,7 +47,7 @@ const CLOSED: u32 = 2;
 pub struct Storage<const NODES: usize, const MODELS: usize, const MEM_REFS: usize, const TENSORS: usize, const RING: usize> {
     state: AtomicU32,
     next_model: AtomicU64,
-    pools: [PoolWords; 6],
+    pools: [PoolWords; 8],
     tree: UnsafeCell<tdrv_ctx_t>,
     vcores: UnsafeCell<[virtual_core_t; MAX_CORES]>,
     allocators: UnsafeCell<[dmem_allocator_t; MAX_CORES]>,
@@ -64,6 +64,8 @@ pub struct Storage<const NODES: usize, const MODELS: usize, const MEM_REFS: usiz
     table_tags: UnsafeCell<[AtomicU8; MEM_REFS]>,
     tensors: UnsafeCell<[TensorSlot; TENSORS]>,
     storages: UnsafeCell<[StorageSlot; TENSORS]>,
+    sets: UnsafeCell<[SetSlot; MAX_TENSOR_SETS]>,
+    set_entries: UnsafeCell<[SetEntrySlot; TENSORS]>,
     oom: UnsafeCell<OomRecords>,
     ring: UnsafeCell<[[dma_mem_log_entry_t; RING]; MAX_DEVICES]>,
     notes: UnsafeCell<[[RingNote; RING]; MAX_DEVICES]>,
@@ -129,7 +131,7 @@ impl<const NODES: usize, const MODELS: usize, const MEM_REFS: usize, const TENSO
             Err(CLOSED) if self.state.compare_exchange(CLOSED, IN_USE, AcqRel, Acquire).is_ok() => true,
             Err(_) => return Err(Error::new(Status::Failure, Cause::StorageInUse)),
         };
-        let [nodes, group, models, mem_refs, tensors, storages] = &self.pools;
+        let [nodes, group, models, mem_refs, tensors, storages, sets, set_entries] = &self.pools;
         // SAFETY: each pointer comes from its own UnsafeCell of this 'static storage and covers the whole array; the words
         // belong to that array alone, and only the claimant gets here.
         let arenas = unsafe {
@@ -151,6 +153,8 @@ impl<const NODES: usize, const MODELS: usize, const MEM_REFS: usize, const TENSO
                 tables: Tables::new(cell(&self.tables), cell(&self.table_tags), MEM_REFS as u32, &self.table_words),
                 tensors: SlotPool::new(cell(&self.tensors), TENSORS as u32, tensors, Pool::Tensors),
                 storages: SlotPool::new(cell(&self.storages), TENSORS as u32, storages, Pool::TensorStorages),
+                sets: SlotPool::new(cell(&self.sets), MAX_TENSOR_SETS as u32, sets, Pool::TensorSets),
+                set_entries: SlotPool::new(cell(&self.set_entries), TENSORS as u32, set_entries, Pool::TensorSetEntries),
                 oom: NonNull::new_unchecked(self.oom.get()),
                 ring: NonNull::new_unchecked(self.ring.get().cast()),
                 notes: NonNull::new_unchecked(self.notes.get().cast()),
@@ -165,6 +169,8 @@ impl<const NODES: usize, const MODELS: usize, const MEM_REFS: usize, const TENSO
             arenas.mem_refs.reset();
             arenas.tensors.reset();
             arenas.storages.reset();
+            arenas.sets.reset();
+            arenas.set_entries.reset();
         }
         Ok(arenas)
     }
@@ -196,6 +202,8 @@ pub(crate) struct Arenas {
     pub(crate) tables: Tables,
     pub(crate) tensors: SlotPool<TensorSlot>,
     pub(crate) storages: SlotPool<StorageSlot>,
+    pub(crate) sets: SlotPool<SetSlot>,
+    pub(crate) set_entries: SlotPool<SetEntrySlot>,
     pub(crate) oom: NonNull<OomRecords>,
     ring: NonNull<dma_mem_log_entry_t>,
     notes: NonNull<RingNote>,

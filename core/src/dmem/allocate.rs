@@ -8,7 +8,7 @@ use crate::arena::GroupSlot;
 use crate::context::ResolvedCore;
 use crate::driver::{AllocRequest, Call, DeviceRange, Driver, Errno};
 use crate::error::{Cause, Error, OutOfMemory, Pool, Result};
-use crate::hooks::Hooks;
+use crate::hooks::{Hooks, Level};
 use crate::ledger::Action;
 use crate::observer::{Operation, Subject, observed};
 use crate::status::Status;
@@ -24,7 +24,7 @@ pub(super) const DRIVER_GRANULE: u64 = 4096;
 pub(crate) struct DmemRequest<'a> {
     /// Bytes.
     pub(crate) size: u64,
-    /// Alignment of the physical address, a power of two; 0 = none.
+    /// Alignment of the device address, a power of two; 0 = none.
     pub(crate) align: u64,
     pub(crate) location: Location,
     /// HBM channel.
@@ -72,27 +72,18 @@ impl<D: Driver, H: Hooks> System<D, H> {
         allocator: NonNull<dmem_allocator_t>,
         request: &DmemRequest<'_>,
     ) -> Result<NonNull<dmem_t>> {
-        let (align, category) = self.check(request)?;
+        let category = self.check(request)?;
         if self.arenas.nodes.looks_empty() && !self.any_magazine() {
             return Err(Error::pool_full(Pool::Nodes));
         }
         let entry = request.group.map(|_| self.arenas.group.take()).transpose()?;
-        let arguments = AllocRequest {
-            size: request.size,
-            align,
-            host: request.location == Location::Host,
-            channel: request.channel,
-            nc_id: core.core,
-            category,
-        };
         let mut range = EMPTY_RANGE;
         // SAFETY: a place inside the live device record.
         range.device = unsafe { (*core.mla.as_ptr()).device.cast() };
-        let node = match self.driver.alloc(core.device, &arguments, &mut range) {
+        let node = match self.ask(core, request, category, &mut range) {
             // SAFETY: as above; the range is fresh.
-            Ok(()) => unsafe { self.dmem_publish(allocator, core, request, &range) },
-            Err(errno) => {
-                let error = refused(core, request, errno);
+            Ok(allocated) => unsafe { self.dmem_publish(allocator, core, request, allocated, &range) },
+            Err(error) => {
                 if let Cause::OutOfMemory(oom) = error.cause {
                     // SAFETY: by contract.
                     unsafe { self.oom_record(core, allocator, request, oom) };
@@ -115,8 +106,8 @@ impl<D: Driver, H: Hooks> System<D, H> {
         }
     }
 
-    /// The checks that need no driver; gives the alignment to ask for and the driver category.
-    fn check(&self, request: &DmemRequest<'_>) -> Result<(u64, u8)> {
+    /// The checks that need no driver; gives the driver category.
+    fn check(&self, request: &DmemRequest<'_>) -> Result<u8> {
         let DmemRequest { usage, location, .. } = *request;
         let category = usage.category(location).ok_or(Error::invalid(Cause::UsageNotAllowed { usage, location }))?;
         if request.size == 0 {
@@ -129,22 +120,62 @@ impl<D: Driver, H: Hooks> System<D, H> {
         if request.align != 0 && !request.align.is_power_of_two() {
             return Err(Error::invalid(Cause::Alignment(request.align)));
         }
-        match location {
-            Location::Host if request.align > DRIVER_GRANULE => Err(Error::invalid(Cause::HostAlignment(request.align))),
-            Location::Host => Ok((0, category)),
-            Location::Device => Ok((request.align, category)),
+        Ok(category)
+    }
+
+    /// Asks the driver for memory, aligned by it or, where it cannot do that, over-allocated by the alignment (`dmem` §6.1).
+    /// Gives the bytes asked for.
+    ///
+    /// The driver never aligns host memory; its granule is enough for alignments up to 4096. That it cannot align device
+    /// memory is remembered for the life of the runtime, and only the answer "not supported" counts as that.
+    fn ask(&self, core: &ResolvedCore, request: &DmemRequest<'_>, category: u8, range: &mut DeviceRange) -> Result<usize> {
+        let host = request.location == Location::Host;
+        let aligns = !host && (request.align == 0 || self.driver_aligns.load(Relaxed));
+        let mut arguments = AllocRequest {
+            size: request.size,
+            align: if aligns { request.align } else { 0 },
+            host,
+            channel: request.channel,
+            nc_id: core.core,
+            category,
+        };
+        if aligns || (host && request.align <= DRIVER_GRANULE) {
+            match self.driver.alloc(core.device, &arguments, range) {
+                Ok(()) => return Ok(arguments.size as usize),
+                Err(Errno::ENOTSUPP) if arguments.align != 0 => self.driver_cannot_align(core),
+                Err(errno) => return Err(refused(core, request, errno)),
+            }
+            arguments.align = 0;
+        }
+        let padded = request.size.checked_add(request.align).ok_or(refused(core, request, Errno::ENOMEM))?;
+        arguments.size = padded;
+        self.driver.alloc(core.device, &arguments, range).map_err(|errno| refused(core, request, errno))?;
+        Ok(padded as usize)
+    }
+
+    #[cold]
+    fn driver_cannot_align(&self, core: &ResolvedCore) {
+        if self.driver_aligns.swap(false, Relaxed) {
+            self.hooks.log(
+                Level::Warn,
+                format_args!(
+                    "the driver of ND{} does not align memory: aligned allocations take their alignment on top",
+                    core.device
+                ),
+            );
         }
     }
 
     /// Gives the range a node, links it, books it.
     ///
     /// # Safety
-    /// As [`dmem_alloc`](Self::dmem_alloc); `range` was just allocated on the device of `core`.
+    /// As [`dmem_alloc`](Self::dmem_alloc); `range` was just allocated on the device of `core`, with `allocated` bytes.
     pub(super) unsafe fn dmem_publish(
         &self,
         allocator: NonNull<dmem_allocator_t>,
         core: &ResolvedCore,
         request: &DmemRequest<'_>,
+        allocated: usize,
         range: &DeviceRange,
     ) -> Result<NonNull<dmem_t>> {
         loop {
@@ -163,8 +194,8 @@ impl<D: Driver, H: Hooks> System<D, H> {
                     (*raw).size = request.size as usize;
                     (*raw)._pa = range.pa;
                     (*raw)._va.store(null_mut(), Relaxed);
-                    (*raw).align_offset = 0;
-                    (*raw).allocated_size = request.size as usize;
+                    (*raw).align_offset = shift(range.pa, request, allocated);
+                    (*raw).allocated_size = allocated;
                     (*raw).mem_type = dma_mem_location_t(request.location as u32);
                     (*raw).mem_usage_type = dma_mem_usage_type_t(request.usage as u32);
                     (*raw).tdram_channel = request.channel;
@@ -255,6 +286,16 @@ impl<D: Driver, H: Hooks> System<D, H> {
             self.log_refused_free(core, range.size, "undone allocation", errno);
         }
     }
+}
+
+/// Bytes from the start of an over-allocated range to its aligned part: 1 to the alignment, never 0, so that an address that
+/// is aligned already moves by a whole alignment. 0 for a range the driver aligned.
+fn shift(pa: u64, request: &DmemRequest<'_>, allocated: usize) -> usize {
+    if allocated as u64 == request.size {
+        return 0;
+    }
+    let aligned = pa.wrapping_add(request.align) & request.align.wrapping_neg();
+    aligned.wrapping_sub(pa) as usize
 }
 
 /// No memory.

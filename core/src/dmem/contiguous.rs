@@ -48,7 +48,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
         self.driver.alloc(core.device, &arguments, &mut range).map_err(|errno| refused(core, &request, errno))?;
         range.size = range.size.max(reach);
         // SAFETY: the GLOBAL allocator of an owned core is live; the range is fresh.
-        unsafe { self.dmem_publish(self.global_allocator(core), core, &request, &range) }
+        unsafe { self.dmem_publish(self.global_allocator(core), core, &request, size as usize, &range) }
     }
 
     /// Bytes of a node that the driver holds for it: a page of the contiguous scratchpad reaches further than it is large.

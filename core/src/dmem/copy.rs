@@ -1,24 +1,24 @@
-//! Copies between this process and device memory, through the core's bounce buffer (fact sheet `dmem` §§10–13).
+//! Copies between this process and device memory: which way a transfer goes (fact sheet `dmem` §§10, 13).
 //!
-//! Pinned host memory is copied by the driver directly. Device memory is staged: bytes go through the 2 MiB host buffer of
-//! the core, one chunk at a time, each chunk moved by one synchronous handle-to-handle copy. The buffer's lock is held for
-//! the whole transfer, so the transfers of one core follow each other.
+//! | direction | order of tests | way |
+//! | --- | --- | --- |
+//! | in | pinned host memory? zero-copy? else staged | buffer copy, zero-copy, bounce buffer |
+//! | out | zero-copy? pinned host memory? else staged | zero-copy, buffer copy, bounce buffer |
+//! | between nodes of one device | | handle to handle |
+//!
+//! Every way adds the node's alignment offset. With zero-copy on, pinned host memory is written directly but read through
+//! DMA, as in the original. Bytes that come from or go to a callback have no address, so they are staged.
 
 use core::ptr::NonNull;
-use core::sync::atomic::Ordering::Relaxed;
 
-use crate::abi::{dmem_t, ndl_copy_buf_t, ndl_mem_info_t};
+use crate::abi::{dmem_t, ndl_mem_info_t};
 use crate::context::ResolvedCore;
-use crate::driver::{Call, Driver};
+use crate::driver::{Call, Driver, DriverResult, Errno};
 use crate::error::{Cause, Error, Result};
 use crate::hooks::Hooks;
-use crate::sync;
 use crate::system::System;
 
 use super::{in_host_memory, range_of};
-
-/// Bytes of the bounce buffer of a core (`NDL_COPY_BUF_SIZE`).
-pub(crate) const BOUNCE_BYTES: u64 = 2 << 20;
 
 /// Checks an access against the logical size of its object.
 pub(crate) fn within(offset: u64, size: u64, limit: u64) -> Result<()> {
@@ -32,18 +32,18 @@ pub(crate) fn within(offset: u64, size: u64, limit: u64) -> Result<()> {
 }
 
 /// What a transfer needs to know of its node.
-struct Target<'a> {
-    core: ResolvedCore,
-    range: &'a ndl_mem_info_t,
-    host: bool,
+pub(super) struct Target<'a> {
+    pub(super) core: ResolvedCore,
+    pub(super) range: &'a ndl_mem_info_t,
+    pub(super) host: bool,
     /// Offset in the range: alignment offset plus the caller's.
-    start: u64,
+    pub(super) start: u64,
 }
 
 impl<D: Driver, H: Hooks> System<D, H> {
     /// # Safety
     /// The caller holds a reference to `node` for as long as it uses the result.
-    unsafe fn target<'a>(&self, node: NonNull<dmem_t>, offset: u64, size: u64) -> Result<Target<'a>> {
+    pub(super) unsafe fn target<'a>(&self, node: NonNull<dmem_t>, offset: u64, size: u64) -> Result<Target<'a>> {
         // SAFETY: live by contract.
         unsafe {
             let raw = node.as_ptr();
@@ -77,6 +77,11 @@ impl<D: Driver, H: Hooks> System<D, H> {
                 .write(device, target.range, target.start, bytes)
                 .map_err(|errno| Error::driver(Call::Write, device, errno));
         }
+        let window = self.settings.window_bytes;
+        let straight = |driver: &D| driver.zero_copy_write(target.core.device, target.range, target.start, bytes, window);
+        if let Some(answer) = self.without_bounce(target.core.device, Call::ZeroCopyWrite, straight) {
+            return answer;
+        }
         self.stage_in(&target, bytes.len() as u64, &mut |chunk, position| {
             chunk.copy_from_slice(&bytes[position as usize..][..chunk.len()]);
             Ok(())
@@ -84,7 +89,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
     }
 
     /// Copies `size` bytes into a node at `offset`; `fill(chunk, position)` provides them piece by piece, straight into
-    /// the mapped bounce buffer. `fill` must not copy through the same core.
+    /// the mapped bounce buffer (into host memory: in one piece, through its mapping). `fill` must not copy through the same core.
     ///
     /// # Errors
     /// As [`dmem_copy_in`](Self::dmem_copy_in), and what `fill` answers.
@@ -123,19 +128,23 @@ impl<D: Driver, H: Hooks> System<D, H> {
         // SAFETY: by contract.
         let target = unsafe { self.target(node, offset, bytes.len() as u64)? };
         let device = target.core.device;
+        let straight = |driver: &D| driver.zero_copy_read(device, target.range, target.start, bytes);
+        if let Some(answer) = self.without_bounce(device, Call::ZeroCopyRead, straight) {
+            return answer;
+        }
         if target.host {
             return self
                 .driver
                 .read(device, target.range, target.start, bytes)
                 .map_err(|errno| Error::driver(Call::Read, device, errno));
         }
-        self.stage_out(&target, bytes.len() as u64, &mut |chunk, position| {
+        self.stage_out(&target, bytes.len() as u64, bytes.as_ptr().expose_provenance() as u64, &mut |chunk, position| {
             bytes[position as usize..][..chunk.len()].copy_from_slice(chunk);
         })
     }
 
-    /// Copies `size` bytes from a node in device memory at `offset`; `take(chunk, position)` gets them piece by piece,
-    /// straight out of the mapped bounce buffer. `take` must not copy through the same core.
+    /// Copies `size` bytes from a node at `offset`; `take(chunk, position)` gets them piece by piece, straight out of the
+    /// mapped bounce buffer (of host memory: in one piece, out of its mapping). `take` must not copy through the same core.
     ///
     /// # Errors
     /// As [`dmem_copy_in`](Self::dmem_copy_in); some pieces may have been taken then.
@@ -151,67 +160,27 @@ impl<D: Driver, H: Hooks> System<D, H> {
     ) -> Result<()> {
         // SAFETY: by contract.
         let target = unsafe { self.target(node, offset, size)? };
-        debug_assert!(!target.host, "pinned host memory does not pass the bounce buffer");
-        self.stage_out(&target, size, take)
-    }
-
-    fn stage_out(&self, target: &Target<'_>, size: u64, take: &mut dyn FnMut(&[u8], u64)) -> Result<()> {
-        let device = target.core.device;
-        self.with_bounce(&target.core, |bounce, range| {
-            let mut done = 0;
-            while done < size {
-                let length = (size - done).min(BOUNCE_BYTES);
-                self.driver
-                    .copy(device, target.range, target.start + done, range, 0, length)
-                    .map_err(|errno| Error::driver(Call::Copy, device, errno))?;
-                take(&bounce[..length as usize], done);
-                done += length;
-            }
-            Ok(())
-        })
-    }
-
-    fn stage_in(&self, target: &Target<'_>, size: u64, fill: &mut dyn FnMut(&mut [u8], u64) -> Result<()>) -> Result<()> {
-        let device = target.core.device;
-        self.with_bounce(&target.core, |bounce, range| {
-            let mut done = 0;
-            while done < size {
-                let length = (size - done).min(BOUNCE_BYTES);
-                fill(&mut bounce[..length as usize], done)?;
-                self.driver
-                    .copy(device, range, 0, target.range, target.start + done, length)
-                    .map_err(|errno| Error::driver(Call::Copy, device, errno))?;
-                done += length;
-            }
-            Ok(())
-        })
-    }
-
-    /// Runs `transfer` with the bounce buffer of a core, alone. A transfer that, through a callback, comes back to the
-    /// same core is refused instead of waiting for itself.
-    fn with_bounce(&self, core: &ResolvedCore, transfer: impl FnOnce(&mut [u8], &ndl_mem_info_t) -> Result<()>) -> Result<()> {
-        let side = self.arenas.core(core.device, core.core);
-        let this_thread = self.hooks.thread_id();
-        if side.copying_thread.load(Relaxed) == this_thread {
-            return Err(Error::invalid(Cause::Reentered));
+        if target.host {
+            // SAFETY: the caller holds the reference; the mapping spans the node, and `offset + size` lies inside it.
+            let bytes = unsafe {
+                let base = self.dmem_va(node)?;
+                core::slice::from_raw_parts(base.as_ptr().add(offset as usize), size as usize)
+            };
+            take(bytes, 0);
+            return Ok(());
         }
-        // SAFETY: device records live for ever; the buffer's fields are written during init only. The reference to the
-        // lock covers the lock alone.
-        let (buffer, lock) = unsafe {
-            let device = self.arenas.devices.add(core.device as usize).as_ptr();
-            let buffer: *const ndl_copy_buf_t = &raw const (*device).device.cpy_bufs[core.core as usize];
-            (buffer, &(*buffer).lock)
-        };
-        let _held = sync::lock(lock, &self.hooks);
-        side.copying_thread.store(this_thread, Relaxed);
-        // SAFETY: init mapped BOUNCE_BYTES there; whoever holds the lock has the bytes alone.
-        let result = unsafe {
-            let bytes = core::slice::from_raw_parts_mut((*buffer).mmap_va.cast::<u8>(), BOUNCE_BYTES as usize);
-            let device = self.arenas.devices.add(core.device as usize).as_ptr();
-            transfer(bytes, &(*device).bounce[core.core as usize])
-        };
-        side.copying_thread.store(0, Relaxed);
-        result
+        self.stage_out(&target, size, 0, take)
+    }
+
+    /// Tries the zero-copy way; `None` when it is off or this driver does not have it after all.
+    fn without_bounce(&self, device: u32, call: Call, request: impl FnOnce(&D) -> DriverResult<()>) -> Option<Result<()>> {
+        if !self.settings.zero_copy {
+            return None;
+        }
+        match request(&self.driver) {
+            Err(Errno::ENOTSUPP) => None,
+            answer => Some(answer.map_err(|errno| Error::driver(call, device, errno))),
+        }
     }
 
     /// Copies between two nodes of one device without passing through this process.

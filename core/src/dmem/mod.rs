@@ -5,13 +5,18 @@
 //! when its last reference goes.
 
 mod allocate;
+mod batch;
+mod bounce;
 mod contiguous;
 mod copy;
 mod group;
 mod release;
+mod staging;
 
 pub(crate) use allocate::{DmemRequest, EMPTY_RANGE};
-pub(crate) use copy::{BOUNCE_BYTES, within};
+pub(crate) use batch::DmemBatch;
+pub(crate) use bounce::BOUNCE_BYTES;
+pub(crate) use copy::within;
 
 use core::ffi::c_void;
 use core::ptr::{NonNull, null_mut};

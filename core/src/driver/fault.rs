@@ -28,7 +28,8 @@ pub struct FaultInjector<D> {
     /// Fail every watched request from `fail_at` on, not only that one.
     sticky: AtomicBool,
     errno: AtomicI32,
-    injected: AtomicU64,
+    /// Requests failed, by kind.
+    injected: [AtomicU64; Call::ALL.len()],
     /// Kind of the request failed last: index into [`Call::ALL`] plus 1.
     last: AtomicU32,
 }
@@ -46,7 +47,7 @@ impl<D> FaultInjector<D> {
             fail_at: AtomicU64::new(NEVER),
             sticky: AtomicBool::new(false),
             errno: AtomicI32::new(0),
-            injected: AtomicU64::new(0),
+            injected: [const { AtomicU64::new(0) }; Call::ALL.len()],
             last: AtomicU32::new(0),
         }
     }
@@ -74,7 +75,7 @@ impl<D> FaultInjector<D> {
         self.fail_at.store(NEVER, Release);
         self.sticky.store(false, Release);
         self.seen.store(0, Release);
-        self.injected.store(0, Release);
+        self.injected.iter().for_each(|count| count.store(0, Release));
         self.last.store(0, Release);
     }
 
@@ -102,7 +103,12 @@ impl<D> FaultInjector<D> {
 
     /// Requests failed since the last reset.
     pub fn injected(&self) -> u64 {
-        self.injected.load(Acquire)
+        self.injected.iter().map(|count| count.load(Acquire)).sum()
+    }
+
+    /// Requests of one kind failed since the last reset.
+    pub fn injected_of(&self, kind: Call) -> u64 {
+        self.injected[kind as usize].load(Acquire)
     }
 
     /// Kind of the request failed last, if any.
@@ -117,7 +123,7 @@ impl<D> FaultInjector<D> {
         let number = self.seen.fetch_add(1, AcqRel) + 1;
         let at = self.fail_at.load(Acquire);
         if number == at || (number > at && self.sticky.load(Acquire)) {
-            self.injected.fetch_add(1, AcqRel);
+            self.injected[call as usize].fetch_add(1, AcqRel);
             self.last.store(call as u32 + 1, Release);
             return Err(Errno(self.errno.load(Acquire)));
         }

@@ -124,8 +124,8 @@ pub struct CopyBatch<'a> {
 ///   [`unmap`](Driver::unmap) of it returned `Ok`;
 /// * [`read`](Driver::read), [`write`](Driver::write), their zero-copy forms and
 ///   [`copy_batches`](Driver::copy_batches) touch nothing outside the buffers they are given;
-/// * a copy that [`copy_start`](Driver::copy_start) started touches no memory any more after
-///   [`copy_wait`](Driver::copy_wait) with its handle answered, whatever the answer.
+/// * a copy that [`copy_start`](Driver::copy_start) started touches no memory any more after a
+///   [`copy_wait`](Driver::copy_wait) with its handle answered `Ok`, or [`Errno::EINVAL`] (there is no such copy).
 ///
 /// # Concurrency
 /// Any method may be called from any thread at any time. The core never frees a range while another call on it runs.

@@ -26,7 +26,6 @@ impl fmt::Display for Cause {
             Self::UsageOutOfRange(usage) => write!(f, "usage {usage} does not exist, expected 0 to 21"),
             Self::ZeroSize => f.write_str("the size is 0"),
             Self::Alignment(align) => write!(f, "alignment {align} is not a power of two"),
-            Self::HostAlignment(align) => write!(f, "alignment {align} in host memory, expected none"),
             Self::ChannelOutOfRange { channel, channels } => {
                 write!(f, "HBM channel {channel} does not exist, the device has {channels}")
             }
@@ -101,8 +100,19 @@ impl fmt::Display for Cause {
                 CarveoutRule::Size => f.write_str("EVTACCEL carveout: the size must be 8"),
             },
             Self::Ucode(what) => write!(f, "microcode library: {what}"),
-            Self::Binding { index, need, have } => {
-                write!(f, "slot {index} needs a tensor of at least {need} bytes, bound are {have}")
+            Self::NoStorage => f.write_str("the tensor has no storage"),
+            Self::NoBytes => f.write_str("the tensor has a size but no bytes"),
+            Self::NotDeviceMemory => f.write_str("the tensor is plain host memory, expected memory of a device"),
+            Self::TensorInUse => f.write_str("others hold the tensor: a run, or a second handle to it"),
+            Self::UnknownTensor => f.write_str("the tensor set has no such name"),
+            Self::NameWithNul => f.write_str("a name with a NUL in it"),
+            Self::Binding { output, index, need: 0, .. } => {
+                let direction = if output { "output" } else { "input" };
+                write!(f, "{direction} {index} is bound, the model declares {index}")
+            }
+            Self::Binding { output, index, need, have } => {
+                let direction = if output { "output" } else { "input" };
+                write!(f, "{direction} {index} needs a tensor of at least {need} bytes, bound are {have}")
             }
             Self::WrongCore { tensor, model } => write!(f, "the tensor lives on logical core {tensor}, the model on {model}"),
             Self::DifferentHbm { source, target } => {

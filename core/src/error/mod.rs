@@ -37,6 +37,10 @@ pub enum Pool {
     Tensors,
     /// Tensor backings.
     TensorStorages,
+    /// Tensor sets.
+    TensorSets,
+    /// Names in tensor sets.
+    TensorSetEntries,
     /// Inputs plus outputs of one model on one core.
     FeatureMaps,
     /// Reservations of device memory.
@@ -60,6 +64,8 @@ impl Pool {
             Self::MemRefs => "mem_refs",
             Self::Tensors => "tensors",
             Self::TensorStorages => "tensor storages",
+            Self::TensorSets => "tensor sets",
+            Self::TensorSetEntries => "names in tensor sets",
             Self::FeatureMaps => "feature maps of a model",
             Self::Reservations => "reservations",
             Self::Ranges => "ranges of the reservations",
@@ -136,8 +142,6 @@ pub enum Cause {
     ZeroSize,
     /// The alignment is not a power of two.
     Alignment(u64),
-    /// Pinned host memory cannot be aligned beyond a page.
-    HostAlignment(u64),
     /// No such HBM channel on this architecture.
     ChannelOutOfRange {
         /// The channel.
@@ -302,8 +306,22 @@ pub enum Cause {
     Carveout(CarveoutRule),
     /// A microcode library is not acceptable.
     Ucode(&'static str),
+    /// The tensor has no storage.
+    NoStorage,
+    /// The tensor has a size but no bytes.
+    NoBytes,
+    /// The tensor is not memory the driver knows, or not device memory where that is needed.
+    NotDeviceMemory,
+    /// Others hold the tensor: a run, or a second handle.
+    TensorInUse,
+    /// The set has no tensor of this name.
+    UnknownTensor,
+    /// A name with a NUL in it.
+    NameWithNul,
     /// A tensor does not fit the slot it is bound to.
     Binding {
+        /// An output, not an input.
+        output: bool,
         /// Index of the slot.
         index: u32,
         /// Bytes the model needs.

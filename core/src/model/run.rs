@@ -6,7 +6,6 @@
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
 
-use crate::abi::kbl_fmap_set_t;
 use crate::arena::MAX_CORES_PER_VCORE;
 use crate::context::ResolvedCore;
 use crate::driver::Driver;
@@ -15,7 +14,9 @@ use crate::hooks::Hooks;
 use crate::status::Status;
 use crate::sync;
 use crate::system::System;
-use crate::tensor::TensorRef;
+use crate::tensor::{Access, Pending, TensorRef};
+
+use super::binding::Binding;
 
 /// Does the work of one execution.
 pub trait Executor {
@@ -77,6 +78,12 @@ impl<D: Driver, H: Hooks> Run<'_, D, H> {
         self.outputs.len()
     }
 
+    /// Bound tensors in plain host memory, or of a size without bytes: no engine reaches them.
+    #[must_use]
+    pub fn host_tensors(&self) -> usize {
+        self.inputs.iter().chain(self.outputs).filter(|tensor| tensor.is_plain()).count()
+    }
+
     /// Bytes of an input tensor; 0 when there is none of that index.
     #[must_use]
     pub fn input_bytes(&self, input: usize) -> u64 {
@@ -94,9 +101,9 @@ impl<D: Driver, H: Hooks> Run<'_, D, H> {
     /// # Errors
     /// `NRT_INVALID` when there is no such tensor or a span does not lie inside it; what the driver answers.
     pub fn copy(&self, input: usize, input_offset: u64, output: usize, output_offset: u64, bytes: u64) -> Result<()> {
-        let missing = |index: usize| Error::invalid(Cause::Binding { index: index as u32, need: bytes, have: 0 });
-        let src = self.inputs.get(input).ok_or(missing(input))?;
-        let dst = self.outputs.get(output).ok_or(missing(output))?;
+        let missing = |output, index: usize| Error::invalid(Cause::Binding { output, index: index as u32, need: bytes, have: 0 });
+        let src = self.inputs.get(input).ok_or(missing(false, input))?;
+        let dst = self.outputs.get(output).ok_or(missing(true, output))?;
         self.system.tensor_copy(src, input_offset, dst, output_offset, bytes)
     }
 }
@@ -111,12 +118,14 @@ impl<D: Driver, H: Hooks> System<D, H> {
     ///
     /// # Concurrency
     /// The execution lock of the first core for the whole execution; the database lock of each core, one at a time.
-    pub(crate) fn run(
+    ///
+    /// # Safety
+    /// What `binding` names stays alive during the call.
+    pub(crate) unsafe fn run(
         &self,
         vnc: u32,
         id: u32,
-        inputs: &[TensorRef],
-        outputs: &[TensorRef],
+        binding: &Binding<'_>,
         deadline_ns: Option<u64>,
         executor: &impl Executor,
     ) -> Result<()> {
@@ -131,7 +140,11 @@ impl<D: Driver, H: Hooks> System<D, H> {
         let _held = sync::lock_until(lock, &self.hooks, deadline_ns)
             .ok_or(Error::new(Status::Timeout, Cause::TimedOut("the core to become free")))?;
         let pinned = self.pin(vnc, id)?;
-        self.check_binding(&pinned, vnc, inputs, outputs)?;
+        // SAFETY: by contract.
+        let bound = unsafe { self.bind(&pinned, vnc, binding)? };
+        let (inputs, outputs) = (bound.inputs(), bound.outputs());
+        let _reading = Pending::begin(self, inputs, Access::Read);
+        let _writing = Pending::begin(self, outputs, Access::Write);
         running_thread.store(this_thread, Relaxed);
         self.set_running(&pinned, id);
         trace!("run model {} on ND{}:NC{}", id, first.device, first.core);
@@ -185,36 +198,6 @@ impl<D: Driver, H: Hooks> System<D, H> {
         // SAFETY: as in `set_running`.
         unsafe { AtomicU32::from_ptr(&raw mut (*core.tpb.as_ptr()).h_running_model.id) }.load(Relaxed)
     }
-
-    /// Every slot of the contract has a tensor that is large enough and lives on the model's logical core.
-    fn check_binding(&self, pinned: &Pinned<'_, D, H>, vnc: u32, inputs: &[TensorRef], outputs: &[TensorRef]) -> Result<()> {
-        let Some((_, slot)) = pinned.held[0] else { return Ok(()) };
-        // SAFETY: pinned, so published and unchanging.
-        let (input, output) = unsafe { ((*slot.as_ptr()).model.input_fmap_set, (*slot.as_ptr()).model.output_fmap_set) };
-        for (contract, bound) in [(input, inputs), (output, outputs)] {
-            check_contract(&contract, vnc, bound)?;
-        }
-        Ok(())
-    }
-}
-
-fn check_contract(contract: &kbl_fmap_set_t, vnc: u32, bound: &[TensorRef]) -> Result<()> {
-    if bound.len() > contract.n as usize {
-        return Err(Error::invalid(Cause::Binding { index: contract.n, need: 0, have: bound[contract.n as usize].bytes }));
-    }
-    for index in 0..contract.n {
-        // SAFETY: the set of a pinned model has `n` declarations.
-        let need = unsafe { (*contract.fmaps.add(index as usize)).size };
-        let have = bound.get(index as usize).map_or(0, |tensor| tensor.bytes);
-        if have < need {
-            return Err(Error::invalid(Cause::Binding { index, need, have }));
-        }
-        let tensor = bound[index as usize].vnc;
-        if tensor != vnc as i32 {
-            return Err(Error::invalid(Cause::WrongCore { tensor, model: vnc }));
-        }
-    }
-    Ok(())
 }
 
 /// A model that cannot be unloaded while this exists.

@@ -277,7 +277,7 @@ unsafe impl<D: Driver, H: Hooks> Driver for ReservedHbm<D, H> {
         self.inner.zero_copy_read(device, chunk, offset, bytes)
     }
 
-    /// All pieces are checked first, then [`BATCHES`] ranges at a time go to the driver.
+    /// All pieces are checked first, then 32 ranges at a time go to the driver.
     unsafe fn copy_batches(
         &self,
         device: u32,

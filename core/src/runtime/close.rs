@@ -130,11 +130,17 @@ impl<D: Driver, H: Hooks> System<D, H> {
     /// Takes down everything but the devices themselves; gives the bit map of those that are open. Nobody is inside.
     fn take_down(&self, report: &mut CloseReport) -> u32 {
         self.remove_all_models(report);
+        for index in 0..self.arenas.sets.touched() {
+            if let Some(set) = self.arenas.sets.live_at(index) {
+                // SAFETY: the gate is shut, nobody uses a set any more.
+                unsafe { self.set_free(set) };
+            }
+        }
         for index in 0..self.arenas.tensors.touched() {
             if let Some(tensor) = self.arenas.tensors.live_at(index) {
                 report.tensors += 1;
                 // SAFETY: nobody is inside, and a handle that still exists finds the gate shut.
-                unsafe { self.tensor_free(tensor) };
+                unsafe { self.tensor_discard(tensor) };
             }
         }
         self.for_each_ready_core(|core| {
@@ -159,8 +165,13 @@ impl<D: Driver, H: Hooks> System<D, H> {
         report.device_bytes = self.device_bytes();
         report.nodes = self.live_nodes();
         let arenas = &self.arenas;
-        report.slots =
-            arenas.group.live() + arenas.models.live() + arenas.mem_refs.live() + arenas.tensors.live() + arenas.storages.live();
+        report.slots = arenas.group.live()
+            + arenas.models.live()
+            + arenas.mem_refs.live()
+            + arenas.tensors.live()
+            + arenas.storages.live()
+            + arenas.sets.live()
+            + arenas.set_entries.live();
         // Readers of the process-wide pointer must not find a tree that is being taken apart.
         context::clear(&self.tree);
         let opened = self.settings.owned_devices().filter(|device| self.device_forget(*device));

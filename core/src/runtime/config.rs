@@ -27,6 +27,12 @@ pub struct Config<H> {
     /// Entries of a device's event ring, dealt evenly to its owned cores (at least one each); 0 = no ring, `None` = as many
     /// as the storage has. More than the storage has is refused.
     pub ring_entries: Option<u64>,
+    /// Copies to and from device memory without the bounce buffer (`NEURON_RT_DBG_ZEROCOPY`) where the driver advertises it;
+    /// not on SUNDA, whose driver advertises and refuses it. Off by default.
+    pub zero_copy: bool,
+    /// Zero-copy writes of at most this many bytes may go through the PCI window (`NEURON_RT_DBG_DIRECT_BAR4_WRITE_SIZE`);
+    /// `None` = the default of the architecture: 4096, but 0 on SUNDA.
+    pub direct_write_bytes: Option<u32>,
     /// Makes this the runtime of the process: its tree becomes the process-wide `tdrv_ctx_0` before any device is opened, and
     /// init refuses when another runtime is that already.
     pub process_wide: bool,
@@ -49,6 +55,8 @@ impl<H> Config<H> {
             scratchpad_on_single_core: false,
             contiguous_scratchpad: false,
             ring_entries: None,
+            zero_copy: false,
+            direct_write_bytes: None,
             process_wide: false,
             verbose_memory_table: false,
             look_ups: LookUps::LockFree,
@@ -77,6 +85,8 @@ impl<H> Config<H> {
             scratchpad_on_single_core: environment.scratchpad_on_single_core,
             contiguous_scratchpad: environment.contiguous_scratchpad,
             ring_entries: environment.ring_entries,
+            zero_copy: false,
+            direct_write_bytes: None,
             process_wide: false,
             verbose_memory_table: environment.verbose_memory_table,
             look_ups: LookUps::LockFree,

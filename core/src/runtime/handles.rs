@@ -4,14 +4,13 @@ use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 
 use crate::abi::dmem_t;
-use crate::arena::{Handle, NodeSlot, TensorSlot};
+use crate::arena::{Handle, NodeSlot};
 use crate::driver::Driver;
-use crate::error::{Cause, Error, Result};
+use crate::error::Result;
 use crate::hooks::{Hooks, Level};
 use crate::model::{Executor, Removal, VariableInfo};
 use crate::status::Status;
 use crate::sync::InFlight;
-use crate::tensor::TensorRef;
 use crate::usage::Usage;
 
 use super::logical_core::live;
@@ -114,88 +113,6 @@ impl<D: Driver, H: Hooks> Drop for Dmem<'_, D, H> {
     }
 }
 
-/// A tensor.
-pub struct Tensor<'r, D: Driver, H: Hooks> {
-    pub(super) runtime: &'r Runtime<D, H>,
-    pub(super) handle: Handle,
-    pub(super) bytes: u64,
-}
-
-impl<D: Driver, H: Hooks> Tensor<'_, D, H> {
-    fn slot(&self) -> Result<NonNull<TensorSlot>> {
-        live(self.runtime.system.arenas.tensors.get(self.handle))
-    }
-
-    /// The reference the runtime works with; the tensor must belong to `runtime`.
-    pub(super) fn reference(&self, runtime: &Runtime<D, H>) -> Result<TensorRef> {
-        if !core::ptr::eq(self.runtime, runtime) {
-            return Err(Error::new(Status::InvalidHandle, Cause::StaleHandle));
-        }
-        let slot = self.slot()?;
-        // SAFETY: the handle keeps the tensor alive.
-        Ok(unsafe { self.runtime.system.tensor_ref(slot) })
-    }
-
-    fn with<T>(&self, work: impl FnOnce(&TensorRef) -> Result<T>) -> Result<T> {
-        let _inside = self.runtime.enter()?;
-        work(&self.reference(self.runtime)?)
-    }
-
-    /// Bytes of the tensor; asks no state, as documented.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    /// Calls `work` with the name.
-    ///
-    /// # Errors
-    /// `NRT_CLOSED` after close.
-    pub fn with_name<T>(&self, work: impl FnOnce(&str) -> T) -> Result<T> {
-        let _inside = self.runtime.enter()?;
-        let slot = self.slot()?;
-        // SAFETY: the handle keeps the tensor alive.
-        Ok(self.runtime.calling(None, || work(unsafe { self.runtime.system.tensor_name(slot) })))
-    }
-
-    /// Writes `bytes` at `offset`.
-    ///
-    /// # Errors
-    /// `NRT_INVALID` when the span is empty or outside, `NRT_FAILURE` when the driver fails, `NRT_CLOSED` after close.
-    pub fn write(&self, offset: u64, bytes: &[u8]) -> Result<()> {
-        self.with(|tensor| self.runtime.system.tensor_write(tensor, offset, bytes))
-    }
-
-    /// Reads from `offset` into `bytes`.
-    ///
-    /// # Errors
-    /// As [`write`](Self::write).
-    pub fn read(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
-        self.with(|tensor| self.runtime.system.tensor_read(tensor, offset, bytes))
-    }
-
-    /// Copies from this tensor to another one.
-    ///
-    /// # Errors
-    /// `NRT_INVALID` when a span does not fit or two device tensors lie on different HBM channels; `NRT_FAILURE` when the
-    /// driver fails; `NRT_CLOSED` after close.
-    pub fn copy_to(&self, offset: u64, target: &Self, target_offset: u64, bytes: u64) -> Result<()> {
-        self.with(|tensor| {
-            self.runtime.system.tensor_copy(tensor, offset, &target.reference(self.runtime)?, target_offset, bytes)
-        })
-    }
-}
-
-impl<D: Driver, H: Hooks> Drop for Tensor<'_, D, H> {
-    fn drop(&mut self) {
-        let Ok(_inside) = self.runtime.enter_to_release() else { return };
-        if let Ok(slot) = self.slot() {
-            // SAFETY: the view's reference is this handle's.
-            unsafe { self.runtime.system.tensor_free(slot) };
-        }
-    }
-}
-
 /// A loaded model.
 ///
 /// Dropping it unloads it if nobody uses it at that moment; otherwise it stays resident under its id, which is logged, and
@@ -238,6 +155,20 @@ impl<'r, D: Driver, H: Hooks> Model<'r, D, H> {
         executor: &impl Executor,
     ) -> Result<()> {
         self.core().run(self.id, inputs, outputs, timeout_ns, executor)
+    }
+
+    /// Runs it with tensor sets, see [`LogicalCore::run_sets`].
+    ///
+    /// # Errors
+    /// As [`LogicalCore::run_sets`].
+    pub fn run_sets(
+        &self,
+        inputs: &super::TensorSet<'_, D, H>,
+        outputs: &super::TensorSet<'_, D, H>,
+        timeout_ns: Option<u64>,
+        executor: &impl Executor,
+    ) -> Result<()> {
+        self.core().run_sets(self.id, inputs, outputs, timeout_ns, executor)
     }
 
     /// Unloads it, however long its users take.

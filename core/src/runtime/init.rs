@@ -11,7 +11,7 @@
 
 use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::Ordering::Relaxed;
-use core::sync::atomic::{AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
 use crate::abi::{dmem_allocator_type_t, mem_alloc_category_t, physical_core_t, tpb_t};
 use crate::arena::{Arenas, MAX_CORES_PER_DEVICE, Storage};
@@ -24,6 +24,7 @@ use crate::lnc;
 use crate::status::Status;
 use crate::sync::Gate;
 use crate::system::{Settings, System};
+use crate::tensor::CompletionPlane;
 
 use super::callers::Callers;
 use super::routing::RoutingMap;
@@ -59,7 +60,9 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
                 return Err(error);
             }
         };
-        let system = System { arenas, tree, driver, hooks: config.hooks, settings };
+        let driver_aligns = AtomicBool::new(true);
+        let completions = CompletionPlane::new();
+        let system = System { arenas, tree, driver, hooks: config.hooks, settings, driver_aligns, completions };
         let runtime =
             Self { system, gate: Gate::new(), callers: Callers::new(), peak: AtomicU64::new(0), unclosed: AtomicU32::new(0) };
         // SAFETY: nobody else has this runtime yet.
@@ -190,6 +193,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
         side.ring_len.store(if owned.contains(&core) { segment } else { 0 }, Relaxed);
         side.running_thread.store(0, Relaxed);
         side.copying_thread.store(0, Relaxed);
+        side.unsettled_copies.store(0, Relaxed);
     }
 
     /// Pass B for one core.
@@ -245,6 +249,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
 
     /// Takes the bounce buffer of a core down again; gives the number of requests the driver refused.
     pub(super) fn bounce_destroy(&self, core: &ResolvedCore) -> u32 {
+        self.settle_copies(core);
         // SAFETY: the caller is the only user of the system; indices below the array lengths.
         unsafe {
             let side = self.arenas.devices.add(core.device as usize).as_ptr();

@@ -2,28 +2,27 @@
 
 use core::ptr::NonNull;
 
-use crate::arena::MAX_FEATURE_MAPS;
 use crate::context::ResolvedCore;
 use crate::dmem::DmemRequest;
 use crate::driver::Driver;
 use crate::error::{Cause, Error, Pool, Result};
 use crate::hooks::Hooks;
 use crate::ledger::MemoryStats;
-use crate::model::{Executor, ModelPlan};
+use crate::model::{Binding, Executor, MAX_BOUND, ModelPlan};
 use crate::scratchpad::PageAdvice;
 use crate::status::Status;
 use crate::sync::InFlight;
 use crate::tensor::{Placement, TensorRef};
 use crate::usage::{Location, Usage};
 
-use super::{CoreUsage, Dmem, Draining, Model, Runtime, Tensor};
+use super::{CoreUsage, Dmem, Draining, Model, Runtime, Tensor, TensorSet};
 
 /// Arguments of an allocation in the GLOBAL heap of a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allocation<'a> {
     /// Bytes; not 0.
     pub bytes: u64,
-    /// Alignment of the physical address: 0, or a power of two. At most 4096 in host memory.
+    /// Alignment of the device address: 0, or a power of two. What the driver cannot align takes its alignment on top.
     pub align: u64,
     /// Where.
     pub location: Location,
@@ -104,12 +103,34 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
         executor: &impl Executor,
     ) -> Result<()> {
         let _inside = self.runtime.enter()?;
-        let mut bound = heapless::Vec::<TensorRef, MAX_FEATURE_MAPS>::new();
+        let mut bound = heapless::Vec::<TensorRef, MAX_BOUND>::new();
         for tensor in inputs.iter().chain(outputs) {
             bound.push(tensor.reference(self.runtime)?).map_err(|_| Error::pool_full(Pool::FeatureMaps))?;
         }
         let (inputs, outputs) = bound.split_at(inputs.len());
-        self.runtime.system.run(self.vnc, id, inputs, outputs, self.runtime.deadline(timeout_ns), executor)
+        let binding = Binding::Lists { inputs, outputs };
+        // SAFETY: the caller's borrows keep the tensors.
+        unsafe { self.runtime.system.run(self.vnc, id, &binding, self.runtime.deadline(timeout_ns), executor) }
+    }
+
+    /// Runs a resident model with tensors by name: each name it declares must be in the set. Names it does not declare are
+    /// not looked at. The tensors are held while the model runs.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run); `NRT_INVALID` when a name is missing; `NRT_INVALID_HANDLE` when its tensor is gone or a set is of
+    /// another runtime.
+    pub fn run_sets(
+        &self,
+        id: u32,
+        inputs: &TensorSet<'_, D, H>,
+        outputs: &TensorSet<'_, D, H>,
+        timeout_ns: Option<u64>,
+        executor: &impl Executor,
+    ) -> Result<()> {
+        let _inside = self.runtime.enter()?;
+        let binding = Binding::Sets { inputs: inputs.slot(self.runtime)?, outputs: outputs.slot(self.runtime)? };
+        // SAFETY: the caller's borrows keep the sets.
+        unsafe { self.runtime.system.run(self.vnc, id, &binding, self.runtime.deadline(timeout_ns), executor) }
     }
 
     /// Unloads a resident model by its id, however long its users take.
@@ -157,9 +178,9 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
     pub fn tensor(&self, placement: Placement, bytes: u64, name: &str) -> Result<Tensor<'r, D, H>> {
         let _inside = self.runtime.enter()?;
         let system = &self.runtime.system;
-        let slot = system.tell(system.tensor_allocate(self.vnc, placement, bytes, name))?;
+        let slot = system.tell(system.tensor_allocate(Some(self.vnc), placement, bytes, name))?;
         self.runtime.note_peak();
-        Ok(Tensor { runtime: self.runtime, handle: system.arenas.tensors.handle(slot), bytes })
+        Ok(Tensor::new(self.runtime, slot))
     }
 
     /// Allocates in the GLOBAL heap of one of the physical cores.

@@ -10,13 +10,17 @@ mod look_up;
 mod report;
 mod routing;
 mod settle;
+mod tensor;
+mod tensor_set;
 
 pub use close::CloseReport;
 pub use config::Config;
-pub use handles::{Dmem, Draining, Model, Tensor};
+pub use handles::{Dmem, Draining, Model};
 pub use logical_core::{Allocation, LogicalCore};
 pub use look_up::HbmCores;
 pub use report::{CoreUsage, ModelUsage};
+pub use tensor::{Tensor, Underway};
+pub use tensor_set::TensorSet;
 
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicU32, AtomicU64};

@@ -2,7 +2,7 @@
 
 use crate::Arch;
 use crate::arena::{Arenas, MAX_CORES_PER_DEVICE, MAX_DEVICES};
-use crate::driver::{Call, Driver, Errno, Probe};
+use crate::driver::{Call, Driver, Errno, Probe, feature};
 use crate::environment::CoreSelection;
 use crate::error::{Cause, Error, Pool, Result};
 use crate::hooks::{Hooks, Level};
@@ -49,6 +49,8 @@ pub(super) fn settle<D: Driver, H: Hooks>(arenas: &Arenas, driver: &D, config: &
         scratchpad_on_single_core: config.scratchpad_on_single_core,
         contiguous_scratchpad: config.contiguous_scratchpad && contiguous.is_ok(),
         features: probe.features,
+        zero_copy: config.zero_copy && probe.features & feature::ZEROCOPY != 0 && arch != Arch::Sunda,
+        window_bytes: config.direct_write_bytes.unwrap_or(arch.direct_write_bytes()),
         verbose_memory_table: config.verbose_memory_table,
         look_ups: config.look_ups,
     })

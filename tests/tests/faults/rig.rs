@@ -101,9 +101,19 @@ impl Rig {
 
     /// What would have harmed a real device since the last look: only a refused unmap leads to a mapped range being freed.
     pub(crate) fn check_hazards(&self, unmap_refused: bool) {
-        let (before, now) = (self.hazards.get(), self.sim().hazards(0));
-        let allowed = if unmap_refused { now.freed_while_mapped } else { before.freed_while_mapped };
-        assert_eq!(now, Hazards { freed_while_mapped: allowed, ..before });
+        self.compare_hazards(self.hazards.get(), unmap_refused, false);
+    }
+
+    /// The same of a driver that refused everything: a copy that nothing could wait for is abandoned by the close.
+    pub(crate) fn check_hazards_of_refusals(&self) {
+        self.compare_hazards(self.hazards.get(), true, true);
+    }
+
+    fn compare_hazards(&self, before: Hazards, unmap_refused: bool, wait_refused: bool) {
+        let now = self.sim().hazards(0);
+        let freed_while_mapped = if unmap_refused { now.freed_while_mapped } else { before.freed_while_mapped };
+        let abandoned_async = if wait_refused { now.abandoned_async } else { before.abandoned_async };
+        assert_eq!(now, Hazards { freed_while_mapped, abandoned_async, ..before });
         self.hazards.set(now);
     }
 

@@ -23,7 +23,7 @@ fn every_request_from_the_nth_on() {
                 rig.driver.reset();
                 let _ = rig.sim().close(0);
                 rig.settle();
-                rig.check_hazards(true);
+                rig.check_hazards_of_refusals();
                 points += 1;
             }
             if n % 8 == 0 {

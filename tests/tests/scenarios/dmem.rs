@@ -184,7 +184,6 @@ fn sizes_and_alignments_are_checked_before_the_driver_is_asked() {
         assert_eq!(ask(1, align, Location::Device), invalid(Cause::Alignment(align)));
         assert_eq!(ask(1, align, Location::Host), invalid(Cause::Alignment(align)));
     }
-    assert_eq!(ask(1, 8192, Location::Host), invalid(Cause::HostAlignment(8192)));
     let no_core = refused(core.allocate(2, &device(1, Usage::Io)));
     assert_eq!(no_core, invalid(Cause::CoreOutOfRange(2)));
     assert_eq!(runtime.driver().seen(), 0);

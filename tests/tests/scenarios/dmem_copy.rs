@@ -1,7 +1,7 @@
 //! `dmem` §§7, 10, 11, 13: mapping, copies in both directions, fills, bounds, handles after their time.
 
 use nrt_core::driver::{Call, Errno};
-use nrt_core::{Arch, Cause, Error, Result, Status, Usage};
+use nrt_core::{Arch, Cause, Error, Status, Usage};
 use nrt_tests::runtime;
 
 use crate::books::{MIB, books, finish, on_every_arch, sim};
@@ -80,30 +80,6 @@ fn a_part_is_written_and_the_rest_stays() {
 }
 
 #[test]
-fn device_memory_is_staged_and_host_memory_is_not() {
-    let runtime = runtime(Arch::Cayman);
-    let core = runtime.core(0).unwrap();
-    let (on_device, on_host) =
-        (core.allocate(0, &device(3 * MIB, Usage::Io)).unwrap(), core.allocate(0, &host(3 * MIB, Usage::Io)).unwrap());
-    let calls = |kind, work: &dyn Fn() -> Result<()>| {
-        runtime.driver().watch(&[kind]);
-        work().unwrap();
-        runtime.driver().seen()
-    };
-    let bytes = vec![7; 3 << 20];
-    let write = || on_device.write(0, &bytes);
-    let read = || on_device.read(0, &mut vec![0; 3 << 20]);
-    assert_eq!([calls(Call::Copy, &write), calls(Call::Copy, &read)], [2, 2]);
-    assert_eq!([calls(Call::Write, &write), calls(Call::Read, &read)], [0, 0]);
-    let write = || on_host.write(0, &bytes);
-    let read = || on_host.read(0, &mut vec![0; 3 << 20]);
-    assert_eq!([calls(Call::Copy, &write), calls(Call::Copy, &read)], [0, 0]);
-    assert_eq!([calls(Call::Write, &write), calls(Call::Read, &read)], [1, 1]);
-    drop((on_device, on_host));
-    finish(&runtime);
-}
-
-#[test]
 fn spans_are_checked_against_the_size_asked_for() {
     let runtime = runtime(Arch::Cayman);
     let core = runtime.core(0).unwrap();
@@ -128,28 +104,6 @@ fn spans_are_checked_against_the_size_asked_for() {
         assert_eq!(memory.write(99, &[1]), Ok(()));
         assert_eq!(memory.fill(0, 2, 100), Ok(()));
     }
-    finish(&runtime);
-}
-
-#[test]
-fn a_copy_that_fails_half_way_is_a_failure_and_leaves_the_bounce_buffer_free() {
-    let runtime = runtime(Arch::Cayman);
-    let core = runtime.core(0).unwrap();
-    let memory = core.allocate(0, &device(5 * MIB, Usage::Io)).unwrap();
-    let before = books(&runtime);
-    let content = formula(3, 5 << 20);
-    for nth in 1..=3 {
-        runtime.driver().watch(&[Call::Copy]);
-        let failure =
-            Err(Error { status: Status::Failure, cause: Cause::Driver { call: Call::Copy, device: 0, errno: Errno::EPERM } });
-        runtime.driver().fail_nth(nth, Errno::EPERM);
-        assert_eq!(memory.write(0, &content), failure);
-        runtime.driver().fail_nth(nth, Errno::EPERM);
-        assert_eq!(memory.read(0, &mut vec![0; 5 << 20]), failure);
-        assert_eq!(books(&runtime), before);
-        assert_eq!(memory.write(0, &content), Ok(()));
-    }
-    drop(memory);
     finish(&runtime);
 }
 

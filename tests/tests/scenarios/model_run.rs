@@ -135,16 +135,17 @@ fn what_is_bound_must_fit_the_contract() {
     let model = load(&core, SubgraphPlan { inputs: &inputs, outputs: &outputs, ..NOTHING }).unwrap();
     let [a, b, c] = [100, 200, 300].map(|bytes| core.tensor(Placement::Device, bytes, "t").unwrap());
     let run = |inputs: &[&TestTensor<'_>], outputs: &[&TestTensor<'_>]| model.run(inputs, outputs, None, &CopyExecutor);
-    let binding = |index, need, have| invalid(Cause::Binding { index, need, have });
+    let [input, output] =
+        [false, true].map(|output| move |index, need, have| invalid(Cause::Binding { output, index, need, have }));
     assert_eq!(run(&[&a, &b], &[&c]), Ok(()));
     assert_eq!(run(&[&c, &c], &[&c]), Ok(()), "larger ones fit");
-    assert_eq!(run(&[&a], &[&c]), binding(1, 200, 0));
-    assert_eq!(run(&[], &[&c]), binding(0, 100, 0));
-    assert_eq!(run(&[&b, &a], &[&c]), binding(1, 200, 100));
-    assert_eq!(run(&[&a, &b], &[&b]), binding(0, 300, 200));
-    assert_eq!(run(&[&a, &b], &[]), binding(0, 300, 0));
-    assert_eq!(run(&[&a, &b, &c], &[&c]), binding(2, 0, 300));
-    assert_eq!(run(&[&a, &b], &[&c, &a]), binding(1, 0, 100));
+    assert_eq!(run(&[&a], &[&c]), input(1, 200, 0));
+    assert_eq!(run(&[], &[&c]), input(0, 100, 0));
+    assert_eq!(run(&[&b, &a], &[&c]), input(1, 200, 100));
+    assert_eq!(run(&[&a, &b], &[&b]), output(0, 300, 200));
+    assert_eq!(run(&[&a, &b], &[]), output(0, 300, 0));
+    assert_eq!(run(&[&a, &b, &c], &[&c]), input(2, 0, 300));
+    assert_eq!(run(&[&a, &b], &[&c, &a]), output(1, 0, 100));
     let foreign = runtime.core(2).unwrap().tensor(Placement::Device, 300, "t").unwrap();
     assert_eq!(run(&[&a, &foreign], &[&c]), invalid(Cause::WrongCore { tensor: 2, model: 0 }));
     assert_eq!(run(&[&a, &b], &[&foreign]), invalid(Cause::WrongCore { tensor: 2, model: 0 }));
@@ -155,7 +156,7 @@ fn what_is_bound_must_fit_the_contract() {
 }
 
 #[test]
-fn more_than_32_bound_tensors_or_those_of_another_runtime_are_refused() {
+fn more_than_64_bound_tensors_or_those_of_another_runtime_are_refused() {
     let (runtime, elsewhere) = (runtime(Arch::Cayman), runtime(Arch::Cayman));
     let model = load(&runtime.core(0).unwrap(), NOTHING).unwrap();
     let stranger = elsewhere.core(0).unwrap().tensor(Placement::Device, 10, "t").unwrap();
@@ -164,7 +165,7 @@ fn more_than_32_bound_tensors_or_those_of_another_runtime_are_refused() {
     let own = runtime.core(0).unwrap().tensor(Placement::Device, 10, "t").unwrap();
     assert_eq!(own.copy_to(0, &stranger, 0, 1), stale);
     let full = Err(Error { status: Status::Resource, cause: Cause::PoolFull(Pool::FeatureMaps) });
-    assert_eq!(model.run(&[&own; 20], &[&own; 13], None, &CopyExecutor), full);
+    assert_eq!(model.run(&[&own; 40], &[&own; 25], None, &CopyExecutor), full);
     drop((stranger, own));
     model.unload().unwrap();
     finish(&runtime);
