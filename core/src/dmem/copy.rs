@@ -16,7 +16,10 @@ use crate::context::ResolvedCore;
 use crate::driver::{Call, Driver, DriverResult, Errno};
 use crate::error::{Cause, Error, Result};
 use crate::hooks::Hooks;
+use crate::observer::{Operation, Subject, observed};
 use crate::system::System;
+use crate::text;
+use crate::usage::Usage;
 
 use super::{in_host_memory, range_of};
 
@@ -38,6 +41,16 @@ pub(super) struct Target<'a> {
     pub(super) host: bool,
     /// Offset in the range: alignment offset plus the caller's.
     pub(super) start: u64,
+}
+
+/// What an observer is told about a copy.
+///
+/// # Safety
+/// The caller holds a reference to `node` for as long as it uses the result.
+unsafe fn subject<'a>(core: &ResolvedCore, node: NonNull<dmem_t>, bytes: u64) -> Subject<'a> {
+    // SAFETY: live by contract; both fields are written before publication.
+    let (usage, hint) = unsafe { ((*node.as_ptr()).mem_usage_type.0, &(*node.as_ptr()).spare_44_hint) };
+    Subject::on(core, bytes, Usage::from_number(usage), text::from_nul_terminated(hint))
 }
 
 impl<D: Driver, H: Hooks> System<D, H> {
@@ -70,21 +83,25 @@ impl<D: Driver, H: Hooks> System<D, H> {
     pub(crate) unsafe fn dmem_copy_in(&self, node: NonNull<dmem_t>, offset: u64, bytes: &[u8]) -> Result<()> {
         // SAFETY: by contract.
         let target = unsafe { self.target(node, offset, bytes.len() as u64)? };
-        if target.host {
-            let device = target.core.device;
-            return self
-                .driver
-                .write(device, target.range, target.start, bytes)
-                .map_err(|errno| Error::driver(Call::Write, device, errno));
-        }
-        let window = self.settings.window_bytes;
-        let straight = |driver: &D| driver.zero_copy_write(target.core.device, target.range, target.start, bytes, window);
-        if let Some(answer) = self.without_bounce(target.core.device, Call::ZeroCopyWrite, straight) {
-            return answer;
-        }
-        self.stage_in(&target, bytes.len() as u64, &mut |chunk, position| {
-            chunk.copy_from_slice(&bytes[position as usize..][..chunk.len()]);
-            Ok(())
+        // SAFETY: by contract.
+        let subject = unsafe { subject(&target.core, node, bytes.len() as u64) };
+        observed(&self.hooks, Operation::CopyIn, subject, || {
+            if target.host {
+                let device = target.core.device;
+                return self
+                    .driver
+                    .write(device, target.range, target.start, bytes)
+                    .map_err(|errno| Error::driver(Call::Write, device, errno));
+            }
+            let window = self.settings.window_bytes;
+            let straight = |driver: &D| driver.zero_copy_write(target.core.device, target.range, target.start, bytes, window);
+            if let Some(answer) = self.without_bounce(target.core.device, Call::ZeroCopyWrite, straight) {
+                return answer;
+            }
+            self.stage_in(&target, bytes.len() as u64, &mut |chunk, position| {
+                chunk.copy_from_slice(&bytes[position as usize..][..chunk.len()]);
+                Ok(())
+            })
         })
     }
 
@@ -105,16 +122,20 @@ impl<D: Driver, H: Hooks> System<D, H> {
     ) -> Result<()> {
         // SAFETY: by contract.
         let target = unsafe { self.target(node, offset, size)? };
-        if target.host {
-            // SAFETY: the caller holds the reference; the mapping spans the node, and `offset + size` lies inside it. The
-            // slice is this transfer's span of memory that only its owner writes.
-            let bytes = unsafe {
-                let base = self.dmem_va(node)?;
-                core::slice::from_raw_parts_mut(base.as_ptr().add(offset as usize), size as usize)
-            };
-            return fill(bytes, 0);
-        }
-        self.stage_in(&target, size, fill)
+        // SAFETY: by contract.
+        let subject = unsafe { subject(&target.core, node, size) };
+        observed(&self.hooks, Operation::CopyIn, subject, || {
+            if target.host {
+                // SAFETY: the caller holds the reference; the mapping spans the node, and `offset + size` lies inside it. The
+                // slice is this transfer's span of memory that only its owner writes.
+                let bytes = unsafe {
+                    let base = self.dmem_va(node)?;
+                    core::slice::from_raw_parts_mut(base.as_ptr().add(offset as usize), size as usize)
+                };
+                return fill(bytes, 0);
+            }
+            self.stage_in(&target, size, fill)
+        })
     }
 
     /// Copies from a node at `offset` into `bytes`.
@@ -127,19 +148,23 @@ impl<D: Driver, H: Hooks> System<D, H> {
     pub(crate) unsafe fn dmem_copy_out(&self, node: NonNull<dmem_t>, offset: u64, bytes: &mut [u8]) -> Result<()> {
         // SAFETY: by contract.
         let target = unsafe { self.target(node, offset, bytes.len() as u64)? };
-        let device = target.core.device;
-        let straight = |driver: &D| driver.zero_copy_read(device, target.range, target.start, bytes);
-        if let Some(answer) = self.without_bounce(device, Call::ZeroCopyRead, straight) {
-            return answer;
-        }
-        if target.host {
-            return self
-                .driver
-                .read(device, target.range, target.start, bytes)
-                .map_err(|errno| Error::driver(Call::Read, device, errno));
-        }
-        self.stage_out(&target, bytes.len() as u64, bytes.as_ptr().expose_provenance() as u64, &mut |chunk, position| {
-            bytes[position as usize..][..chunk.len()].copy_from_slice(chunk);
+        // SAFETY: by contract.
+        let subject = unsafe { subject(&target.core, node, bytes.len() as u64) };
+        observed(&self.hooks, Operation::CopyOut, subject, || {
+            let device = target.core.device;
+            let straight = |driver: &D| driver.zero_copy_read(device, target.range, target.start, bytes);
+            if let Some(answer) = self.without_bounce(device, Call::ZeroCopyRead, straight) {
+                return answer;
+            }
+            if target.host {
+                return self
+                    .driver
+                    .read(device, target.range, target.start, bytes)
+                    .map_err(|errno| Error::driver(Call::Read, device, errno));
+            }
+            self.stage_out(&target, bytes.len() as u64, bytes.as_ptr().expose_provenance() as u64, &mut |chunk, position| {
+                bytes[position as usize..][..chunk.len()].copy_from_slice(chunk);
+            })
         })
     }
 
@@ -160,16 +185,20 @@ impl<D: Driver, H: Hooks> System<D, H> {
     ) -> Result<()> {
         // SAFETY: by contract.
         let target = unsafe { self.target(node, offset, size)? };
-        if target.host {
-            // SAFETY: the caller holds the reference; the mapping spans the node, and `offset + size` lies inside it.
-            let bytes = unsafe {
-                let base = self.dmem_va(node)?;
-                core::slice::from_raw_parts(base.as_ptr().add(offset as usize), size as usize)
-            };
-            take(bytes, 0);
-            return Ok(());
-        }
-        self.stage_out(&target, size, 0, take)
+        // SAFETY: by contract.
+        let subject = unsafe { subject(&target.core, node, size) };
+        observed(&self.hooks, Operation::CopyOut, subject, || {
+            if target.host {
+                // SAFETY: the caller holds the reference; the mapping spans the node, and `offset + size` lies inside it.
+                let bytes = unsafe {
+                    let base = self.dmem_va(node)?;
+                    core::slice::from_raw_parts(base.as_ptr().add(offset as usize), size as usize)
+                };
+                take(bytes, 0);
+                return Ok(());
+            }
+            self.stage_out(&target, size, 0, take)
+        })
     }
 
     /// Tries the zero-copy way; `None` when it is off or this driver does not have it after all.

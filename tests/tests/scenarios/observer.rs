@@ -57,6 +57,24 @@ fn allocating_and_freeing_begin_and_end() {
 }
 
 #[test]
+fn copies_in_and_out_begin_and_end() {
+    let runtime = runtime();
+    let core = runtime.core(0).unwrap();
+    let memory = core.allocate(1, &Allocation { hint: "mine", ..device(5000, Usage::Cc) }).unwrap();
+    runtime.hooks().observed();
+    memory.write(8, &[1; 100]).unwrap();
+    assert_eq!(runtime.hooks().observed(), pair(Operation::CopyIn, Status::Success, (0, 1), 100, "mine"));
+    memory.read(0, &mut [0; 300]).unwrap();
+    assert_eq!(runtime.hooks().observed(), pair(Operation::CopyOut, Status::Success, (0, 1), 300, "mine"));
+    runtime.driver().watch_all();
+    runtime.driver().fail_nth(1, Errno::EIO);
+    refused(memory.write(0, &[1; 7]));
+    assert_eq!(runtime.hooks().observed(), pair(Operation::CopyIn, Status::Failure, (0, 1), 7, "mine"));
+    drop(memory);
+    runtime.close(None).unwrap();
+}
+
+#[test]
 fn what_is_refused_ends_as_well() {
     let runtime = runtime();
     let core = runtime.core(0).unwrap();
