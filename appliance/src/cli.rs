@@ -14,14 +14,16 @@ Hosts the models of a deployment on one Neuron device, serves requests to them f
 load, checks every byte, and shows who holds which bytes.
 
 Usage: nrt-appliance [DEPLOYMENT.json] [--device PATH | --simulate ARCH] [--json] [--log LEVEL]
+       nrt-appliance --info [--device PATH] [--json]
 
   DEPLOYMENT.json    models and requests (default: the deployment built in, weights from seeds)
-  --device PATH      device node, for example /dev/neuron0
+  --device PATH      serve on real devices, from this node on: /dev/neuron0 to /dev/neuron63
   --simulate ARCH    in-process model of the driver for sunda, cayman or mariana, whatever the deployment says
                      (default: the in-process model for the architecture in the deployment)
+  --info             list the devices, their memory, and who holds their cores, instead of serving
   --reserve SIZE     reserve this much on the HBM of every core and carve all device memory of the core out of it
                      (bytes, or with KiB, MiB or GiB behind; default: every allocation is a request to the driver)
-  --json             print the report as one JSON object on standard output
+  --json             print the report, or the list, as one JSON object on standard output
   --log LEVEL        error, warn, info or trace, on standard error (default: warn)
   -h, --help         print this text
   -V, --version      print the version
@@ -32,12 +34,20 @@ Examples:
   nrt-appliance sharing.json --simulate sunda --log info
   nrt-appliance sharing.json --reserve 2GiB
   nrt-appliance serve.json --device /dev/neuron0
+  NEURON_RT_VISIBLE_CORES=2-3 nrt-appliance serve.json --device /dev/neuron0
+  nrt-appliance --info
+
+Environment, with --device:
+  NEURON_RT_VISIBLE_CORES  logical cores to reserve, such as 2 or 0-3, counted from the first one of the device
+  NEURON_RT_NUM_CORES      how many, wherever they are free; without either: all of the deployment's devices
+  The deployment's logical cores count from the first one that is reserved.
 
 Exit status:
   0  every check held
   1  a check failed
   2  bad command line or deployment
-  3  no device
+  3  no device, or it cannot be opened, or others hold its cores
+  4  the program cannot start: too small a stack, no standard descriptors
   101  the program itself is broken (its message is on standard error)
 ";
 
@@ -54,25 +64,25 @@ pub enum Exit {
     CheckFailed = 1,
     /// Bad command line or deployment.
     Usage = 2,
-    /// No device.
+    /// No device, or it cannot be opened, or others hold its cores.
     NoDevice = 3,
+    /// The program cannot start: too small a stack, no standard descriptors.
+    NoStart = 4,
 }
 
 /// What to serve on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target<'a> {
+pub enum Target {
     /// The in-process model of the driver, for this architecture or for the one in the deployment.
     Simulated(Option<Arch>),
-    /// A device.
+    /// Real devices, as many as the deployment wants, from this one on.
     Device {
-        /// Path of the device node.
-        path: &'a [u8],
-        /// Number at the end of the path.
+        /// Number of the node: `/dev/neuron<number>`.
         number: u32,
     },
 }
 
-impl Target<'_> {
+impl Target {
     /// The architecture that takes the place of the one in the deployment.
     #[must_use]
     pub fn arch(&self) -> Option<Arch> {
@@ -89,7 +99,7 @@ pub struct Run<'a> {
     /// Path of the deployment; `None` = the one built in.
     pub deployment: Option<&'a [u8]>,
     /// What to serve on.
-    pub target: Target<'a>,
+    pub target: Target,
     /// Bytes to reserve for every core; `None` = nothing.
     pub reserve: Option<u64>,
     /// Whether the report is JSON.
@@ -98,11 +108,22 @@ pub struct Run<'a> {
     pub log: Level,
 }
 
+/// A look at the devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Info {
+    /// Number of the one device that is wanted; `None` = all.
+    pub device: Option<u32>,
+    /// Whether the list is JSON.
+    pub json: bool,
+}
+
 /// What the command line asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command<'a> {
     /// The main job.
     Run(Run<'a>),
+    /// The list of devices.
+    Info(Info),
     /// [`HELP`].
     Help,
     /// [`VERSION`].
@@ -153,8 +174,8 @@ pub enum Argument<'a> {
     Positional(&'a [u8]),
 }
 
-const OPTIONS: &str = "--device, --simulate, --reserve, --json, --log, --help or --version";
-const DEVICE: &str = "the path of a device node that ends in neuron and a number, such as /dev/neuron0";
+const OPTIONS: &str = "--device, --simulate, --info, --reserve, --json, --log, --help or --version";
+const DEVICE: &str = "a device node, /dev/neuron0 to /dev/neuron63";
 const ARCHITECTURE: &str = "sunda, cayman or mariana";
 const SIZE: &str = "a number of bytes above 0, or a number with KiB, MiB or GiB behind it";
 const LEVEL: &str = "error, warn, info or trace";
@@ -169,6 +190,7 @@ pub fn parse<'a>(arguments: impl Iterator<Item = &'a [u8]>) -> Result<Command<'a
     let mut target = None;
     let mut reserve = None;
     let mut json = false;
+    let mut info = false;
     let mut log = None;
     while let Some(argument) = options.next_arg().map_err(misused)? {
         let (name, given) = match argument {
@@ -190,6 +212,10 @@ pub fn parse<'a>(arguments: impl Iterator<Item = &'a [u8]>) -> Result<Command<'a
                 json = true;
                 continue;
             }
+            Arg::Long(b"info") => {
+                info = true;
+                continue;
+            }
             Arg::Long(name @ (b"device" | b"simulate")) => (name, target.is_some()),
             Arg::Long(name @ b"reserve") => (name, reserve.is_some()),
             Arg::Long(name @ b"log") => (name, log.is_some()),
@@ -208,7 +234,7 @@ pub fn parse<'a>(arguments: impl Iterator<Item = &'a [u8]>) -> Result<Command<'a
         let value = options.value().map_err(misused)?;
         let bad = |expected| CommandLineError { argument, value: Some(value), problem: Problem::BadValue, expected };
         match name {
-            b"device" => target = Some(Target::Device { path: value, number: device_number(value).ok_or(bad(DEVICE))? }),
+            b"device" => target = Some(Target::Device { number: device_number(value).ok_or(bad(DEVICE))? }),
             b"simulate" => {
                 let arch = core::str::from_utf8(value).ok().and_then(Arch::from_name);
                 target = Some(Target::Simulated(Some(arch.ok_or(bad(ARCHITECTURE))?)));
@@ -216,6 +242,18 @@ pub fn parse<'a>(arguments: impl Iterator<Item = &'a [u8]>) -> Result<Command<'a
             b"reserve" => reserve = Some(size(value).ok_or(bad(SIZE))?),
             _ => log = Some(level(value).ok_or(bad(LEVEL))?),
         }
+    }
+    if info {
+        let conflict = |expected| {
+            let argument = Argument::Long(b"info");
+            Err(CommandLineError { argument, value: None, problem: Problem::Conflict, expected })
+        };
+        return match (deployment, target) {
+            (Some(_), _) => conflict("either --info or a deployment"),
+            (_, Some(Target::Simulated(_))) => conflict("either --info or --simulate"),
+            (_, Some(Target::Device { number })) => Ok(Command::Info(Info { device: Some(number), json })),
+            (_, None) => Ok(Command::Info(Info { device: None, json })),
+        };
     }
     let target = target.unwrap_or(Target::Simulated(None));
     Ok(Command::Run(Run { deployment, target, reserve, json, log: log.unwrap_or(Level::Warn) }))
@@ -243,10 +281,9 @@ fn misused<'a>(error: Error<&'a [u8]>) -> CommandLineError<'a> {
     CommandLineError { argument, value: None, problem, expected }
 }
 
-/// The number at the end of a device path: `/dev/neuron12` has 12. Numbers run from 0 to 63.
+/// The number of a device node: `/dev/neuron12` has 12. Numbers run from 0 to 63.
 fn device_number(path: &[u8]) -> Option<u32> {
-    let file = path.rsplit(|byte| *byte == b'/').next()?;
-    let digits = file.strip_prefix(b"neuron")?;
+    let digits = path.strip_prefix(b"/dev/neuron")?;
     let canonical = digits.len() == 1 || digits.first() != Some(&b'0');
     let all_digits = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
     let number = core::str::from_utf8(digits).ok()?.parse().ok()?;

@@ -128,9 +128,10 @@ impl Write for Escape<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let mut rest = text;
         // All characters that need an escape are one byte long.
-        while let Some(at) = rest.bytes().position(|byte| byte < 0x20 || matches!(byte, b'"' | b'\\' | 0x7f)) {
-            self.0.write_str(&rest[..at])?;
-            match rest.as_bytes()[at] {
+        let special = |byte: u8| byte < 0x20 || matches!(byte, b'"' | b'\\' | 0x7f);
+        while let Some((plain, from)) = rest.bytes().position(special).and_then(|at| rest.split_at_checked(at)) {
+            self.0.write_str(plain)?;
+            match from.as_bytes().first().copied().unwrap_or_default() {
                 b'"' => self.0.write_str("\\\"")?,
                 b'\\' => self.0.write_str("\\\\")?,
                 b'\n' => self.0.write_str("\\n")?,
@@ -138,7 +139,7 @@ impl Write for Escape<'_> {
                 b'\r' => self.0.write_str("\\r")?,
                 byte => write!(self.0, "\\u{byte:04x}")?,
             }
-            rest = &rest[at + 1..];
+            rest = from.get(1..).unwrap_or_default();
         }
         self.0.write_str(rest)
     }

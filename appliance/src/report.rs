@@ -252,7 +252,7 @@ impl Write for Cut<'_> {
         let room = self.0.capacity() - self.0.len();
         let fits = text.floor_char_boundary(room);
         // A part that does not fit ends the text, so that nothing shorter is put behind the cut.
-        self.0.push_str(&text[..fits]).map_err(|_| fmt::Error)?;
+        self.0.push_str(text.get(..fits).unwrap_or_default()).map_err(|_| fmt::Error)?;
         if fits == text.len() { Ok(()) } else { Err(fmt::Error) }
     }
 }

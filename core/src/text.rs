@@ -3,7 +3,7 @@
 /// Longest prefix of `text` that has at most `limit` bytes and ends on a character boundary.
 #[must_use]
 pub(crate) fn prefix(text: &str, limit: usize) -> &str {
-    &text[..text.floor_char_boundary(limit)]
+    text.get(..text.floor_char_boundary(limit)).unwrap_or_default()
 }
 
 /// Writes as much of `text` as fits, and a NUL behind it. Bytes after the NUL stay what they were.

@@ -13,10 +13,9 @@
 //! | [`file`](mod@file) | reading files at offsets |
 //! | [`args`], [`env`](mod@env) | the C strings a program was started with |
 //! | [`threads`] | threads for programs that have no libc |
-//! | [`process`] | leaving, standard descriptors, resident memory |
+//! | [`process`] | leaving, standard descriptors, signals, limits, resident memory |
 //! | [`neuron`] | [`LinuxDriver`](neuron::LinuxDriver): devices, memory, copies and core reservation of the kernel driver |
 //! | [`request`] | the requests of the kernel driver, one type each |
-//! | [`device`] | whether a device node is there and can be opened |
 //!
 //! # Design
 //! * *The word of a futex is an address, not a reference.* After an unlock the memory of a lock may be gone before the
@@ -38,7 +37,6 @@ compile_error!("nrt-linux is written for Linux on x86-64: `raw` and `threads::ra
 
 pub mod args;
 pub mod clock;
-pub mod device;
 pub mod env;
 pub mod file;
 pub mod futex;

@@ -1,11 +1,12 @@
-//! The process as a whole: leaving it, its standard descriptors, its resident memory.
-#![allow(unsafe_code, reason = "ends the process, opens the standard descriptors")]
+//! The process as a whole: leaving it, its standard descriptors, signals, limits, resident memory.
+#![allow(unsafe_code, reason = "ends the process, opens the standard descriptors, ignores signals")]
 
 use core::ffi::CStr;
 
 use rustix::fd::{AsRawFd as _, BorrowedFd, IntoRawFd as _};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::{Errno, fcntl_getfd, read};
+use rustix::process::{Resource, getrlimit};
 
 use crate::raw;
 
@@ -20,25 +21,54 @@ pub fn exit(status: i32) -> ! {
 }
 
 /// Opens `/dev/null` in the place of each standard descriptor that the parent left closed, so that no later file can
-/// take the number and receive the log. To be called once, before the program opens anything.
+/// take the number and receive the log; where there is no `/dev/null`, a descriptor that can neither be read nor
+/// written. To be called once, before the program opens anything.
 ///
 /// # Errors
-/// What opening `/dev/null` answered.
+/// What opening the root directory answered, when even that did not open.
 pub fn open_standard_descriptors() -> Result<(), Errno> {
     for number in 0..3 {
         // SAFETY: the borrow lasts for one query of the descriptor's flags, which is harmless on any number: if it is
         // not open, the answer is EBADF.
         let state = fcntl_getfd(unsafe { BorrowedFd::borrow_raw(number) });
         if state == Err(Errno::BADF) {
-            let null = open(c"/dev/null", OFlags::RDWR, Mode::empty())?;
+            let place = open(c"/dev/null", OFlags::RDWR, Mode::empty())
+                .or_else(|_| open(c"/", OFlags::PATH | OFlags::DIRECTORY, Mode::empty()))?;
             // The kernel gives the lowest free number, and all below this one are taken; should another thread have
             // been quicker, the descriptor is not needed.
-            if null.as_raw_fd() == number {
-                let _ = null.into_raw_fd();
+            if place.as_raw_fd() == number {
+                let _ = place.into_raw_fd();
             }
         }
     }
     Ok(())
+}
+
+/// A write beyond the limit on the size of files (`ulimit -f`).
+pub const SIGXFSZ: u32 = 25;
+
+/// A write to a pipe that nobody reads.
+pub const SIGPIPE: u32 = 13;
+
+/// Ignores a signal of this process from now on: what raises it then fails with an error number instead.
+///
+/// # Errors
+/// [`Errno::INVAL`] for a number that is no signal, and for those that cannot be ignored.
+pub fn ignore(signal: u32) -> Result<(), Errno> {
+    /// The kernel's `SIG_IGN`.
+    const IGNORE: usize = 1;
+    // Handler, flags, restorer, mask: the kernel's own struct, of four words on x86-64.
+    let action = [IGNORE, 0, 0, 0];
+    let arguments = [signal as usize, action.as_ptr().expose_provenance(), 0, size_of::<u64>(), 0, 0];
+    // SAFETY: rt_sigaction reads the four words and, with a null third argument, writes nothing. No handler is installed,
+    // so no code of this process runs at a time of the kernel's choosing.
+    unsafe { raw::syscall(raw::RT_SIGACTION, arguments) }.map(drop)
+}
+
+/// Bytes that the stack of the main thread may grow to, `None` for any number.
+#[must_use]
+pub fn stack_limit() -> Option<u64> {
+    getrlimit(Resource::Stack).current
 }
 
 /// Anonymous memory of this process that is resident, in bytes: stacks, `.data`, `.bss` and private mappings, but

@@ -5,6 +5,8 @@ use core::arch::asm;
 
 use rustix::io::Errno;
 
+/// `rt_sigaction`.
+pub(crate) const RT_SIGACTION: usize = 13;
 /// `futex`.
 pub(crate) const FUTEX: usize = 202;
 /// `exit_group`.

@@ -7,7 +7,6 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use nrt_linux::Errno;
-use nrt_linux::device::{self, Node};
 use nrt_linux::file::{File, PathBuffer, ReadError};
 
 /// A directory of its own, removed at the end.
@@ -136,19 +135,4 @@ fn paths_that_do_not_fit_are_refused() {
     assert_eq!(format!("{:?}", PathBuffer::new(b"a").unwrap()), "\"a\"");
     let c_string: *const c_char = PathBuffer::new(b"a").unwrap().as_c_str().as_ptr();
     assert!(!c_string.is_null());
-}
-
-#[test]
-fn device_nodes_are_told_apart() {
-    let scratch = Scratch::new("device");
-    assert_eq!(device::probe(&scratch.path("neuron0")), Node::Absent);
-    assert_eq!(device::probe(&scratch.write("plain", b"")), Node::NotADevice);
-    assert_eq!(device::probe(&scratch.path("plain/below")), Node::Absent);
-    assert_eq!(device::probe(&scratch.path(".")), Node::NotADevice);
-    assert_eq!(device::probe(c"/dev/null"), Node::Opens);
-    let long = CString::new(vec![b'x'; 5000]).unwrap();
-    assert_eq!(device::probe(&long), Node::Refused(Errno::NAMETOOLONG));
-    for node in [Node::Absent, Node::NotADevice, Node::Refused(Errno::ACCESS), Node::Opens] {
-        assert!(node.to_string().contains("device"));
-    }
 }

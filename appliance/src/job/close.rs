@@ -1,11 +1,20 @@
 //! The proof that nothing is left: of the ledger, of the pools, of the driver.
 
+use core::sync::atomic::Ordering::Relaxed;
+
 use nrt_core::{CloseReport, CoreUsage, Usage};
 use nrt_sim::{Hazards, Live, Sim};
 
+use super::driver::{After, Door, Held};
 use super::findings::Findings;
 use super::plan::LIBRARY_NODES;
 use super::server::{PATIENCE_NS, Runtime};
+
+/// Bytes of pinned host memory that the driver library keeps for each core's staged copies (`nrt-api` §8).
+const BOUNCE_BYTES: u64 = 2 << 20;
+
+/// Granule of the driver in bytes: it counts whole ones.
+const GRANULE: u64 = 4096;
 
 /// Device and index of every core of the runtime.
 pub(super) fn cores<'a>(runtime: &'a Runtime<'_>) -> impl Iterator<Item = (u32, u32)> + 'a {
@@ -14,11 +23,12 @@ pub(super) fn cores<'a>(runtime: &'a Runtime<'_>) -> impl Iterator<Item = (u32, 
 }
 
 /// Checks that nothing is held when all models are unloaded and all tensors are gone, except the microcode library of a
-/// core, which stays until the core is closed.
-pub(super) fn check_unloaded(runtime: &Runtime<'_>, sim: &Sim, findings: &Findings) {
-    let mut allocations = 0;
+/// core, which stays until the core is closed; and that the driver counts as the runtime does.
+pub(super) fn check_unloaded(runtime: &Runtime<'_>, door: &Door<'_>, findings: &Findings) {
+    let (mut allocations, mut cores) = (0, 0);
     let visit: &mut dyn FnMut(&CoreUsage) = &mut |core| {
         let (device, index) = (core.device, core.core);
+        cores += 1;
         allocations += u64::from(core.allocations);
         for usage in Usage::ALL {
             let bytes = core.bytes[usage.number()];
@@ -35,28 +45,45 @@ pub(super) fn check_unloaded(runtime: &Runtime<'_>, sim: &Sim, findings: &Findin
     if let Err(error) = runtime.for_each_core_usage(visit) {
         findings.error(format_args!("the ledger cannot be read after unload: {error}"));
     }
-    let config = sim.kernel().config();
-    let (mut chunks, mut bytes) = (0, 0);
-    for device in 0..config.devices {
-        let live = sim.live(device);
-        // Each core's bounce buffer is the driver library's and in no ledger.
-        chunks += live.chunks.saturating_sub(config.cores_per_device.into());
-        bytes += live.device_bytes;
+    // Each core's bounce buffer is the driver library's and in no ledger.
+    let bounce = cores * BOUNCE_BYTES;
+    let mut all = Held::default();
+    for device in 0..door.devices() {
+        match door.held(device) {
+            Ok(held) => {
+                all.device_bytes += held.device_bytes;
+                all.host_bytes += held.host_bytes;
+                all.allocations = held.allocations.map(|count| count + all.allocations.unwrap_or(0));
+            }
+            Err(errno) => {
+                return findings.error(format_args!("ND{device}: the driver does not tell what this process holds: {errno}"));
+            }
+        }
     }
     // What is carved out of a reservation is no chunk of the driver's, but the reservation is one.
-    for (device, core) in cores(runtime) {
-        match runtime.driver().statistics(device, core, config.arch.default_channel(core)) {
+    for (device, core) in self::cores(runtime) {
+        match runtime.driver().statistics(device, core, runtime.arch().default_channel(core)) {
             Ok(carved) => {
-                chunks = (chunks + u64::from(carved.ranges)).saturating_sub(carved.reservations.into());
-                bytes -= carved.free_bytes();
+                let (ranges, reservations) = (u64::from(carved.ranges), u64::from(carved.reservations));
+                all.allocations = all.allocations.map(|count| (count + ranges).saturating_sub(reservations));
+                all.device_bytes = all.device_bytes.saturating_sub(carved.free_bytes());
             }
             Err(error) => findings.error(format_args!("the reservations cannot be read after unload: {error}")),
         }
     }
-    if chunks != allocations || bytes < runtime.device_bytes() {
+    let bytes = runtime.device_bytes();
+    let rounding = allocations * GRANULE;
+    if !(bytes..=bytes + rounding).contains(&all.device_bytes)
+        || all.host_bytes != bounce
+        || all.allocations.is_some_and(|count| count != allocations + cores)
+    {
         findings.error(format_args!(
-            "after unload the driver counts {chunks} allocations and {bytes} device bytes, the runtime {allocations} and {}",
-            runtime.device_bytes()
+            "after unload the driver counts {} device bytes and {} host bytes in {} allocations, the runtime {bytes} and \
+             {bounce} in {}",
+            all.device_bytes,
+            all.host_bytes,
+            all.allocations.unwrap_or(0),
+            allocations + cores
         ));
     }
 }
@@ -100,8 +127,28 @@ fn unclean(report: &CloseReport, findings: &Findings) {
     ));
 }
 
-/// Checks that the driver has nothing left, and saw nothing that would harm a real device.
-pub(super) fn check_driver(sim: &Sim, findings: &Findings) {
+/// Checks that the driver has nothing left, and, where it tells, that it saw nothing that would harm a real device.
+pub(super) fn check_driver(door: &Door<'_>, findings: &Findings) {
+    match door.after() {
+        After::Modelled(sim) => check_model(sim, findings),
+        After::Kernel(left) => {
+            let (bytes, host, untold) =
+                (left.device_bytes.load(Relaxed), left.host_bytes.load(Relaxed), left.untold.load(Relaxed));
+            if bytes != 0 || host != 0 {
+                findings.error(format_args!(
+                    "the driver still counted {bytes} device bytes and {host} host bytes of this process when its devices \
+                     were closed"
+                ));
+                findings.report(|report| report.live_device_bytes_at_exit += bytes);
+            }
+            if untold != 0 {
+                findings.error(format_args!("the driver did not tell what was left on {untold} devices when they were closed"));
+            }
+        }
+    }
+}
+
+fn check_model(sim: &Sim, findings: &Findings) {
     for device in 0..sim.kernel().config().devices {
         let live = sim.live(device);
         if live != Live::default() {

@@ -7,6 +7,7 @@
 //! | [`read`] | the deployment, from its file or built in |
 //! | [`source`] | the weights files, opened before anything is allocated |
 //! | [`capacity`] | whether it all fits the static memory |
+//! | [`device`], [`driver`] | real devices: the connection and this process's cores; the one driver behind the runtime |
 //! | [`host`] | bring-up, then the steps below, then close |
 //! | [`server`] | the resident models: load, reload, unload; [`plan`] says what a model consists of |
 //! | [`tensors`], [`serve`], [`request`] | threads that serve, one request, the reloads under load |
@@ -16,14 +17,17 @@
 //!
 //! # Exit status
 //! 0 only if every check held. What goes wrong before the job starts is a line on standard error and status 2 or 3; nothing
-//! is written to standard output then. What goes wrong afterwards is in the report, and the status is 1.
+//! is written to standard output then. [`info`] is another job: what there is to tell about the devices. What goes wrong afterwards is in the report, and the status is 1.
 
 mod backing;
 mod capacity;
 mod close;
+mod device;
+mod driver;
 mod findings;
 mod holders;
 mod host;
+mod info;
 mod locked;
 mod plan;
 mod progress;
@@ -41,22 +45,33 @@ use core::ffi::CStr;
 use core::fmt;
 
 use nrt_linux::args::Args;
-use nrt_linux::device::{self, Node};
+use nrt_linux::env::Env;
 use nrt_linux::file::PathBuffer;
 use nrt_linux::output::{Buffered, stdout};
 use nrt_linux::process;
 
 use crate::cli::{self, Command, Exit, HELP, Run, Target, VERSION};
-use crate::quote::Quote;
 use crate::report::Report;
+use crate::table::Size;
+use driver::Slice;
 use findings::Findings;
+use host::Job;
 use say::{Reason, say};
 use statics::{HOOKS, REPORT, STORAGE, TABLES};
 
+/// Stack that the main thread needs, in bytes; it has 8 MiB unless somebody limits it.
+const STACK_BYTES: u64 = 512 << 10;
+
 /// Does what the command line asks for. Can be called once.
-pub(crate) fn run(args: Args<'_>) -> Exit {
+pub(crate) fn run(args: Args<'_>, env: Env<'_>) -> Exit {
+    if let Some(limit) = process::stack_limit().filter(|&limit| limit < STACK_BYTES) {
+        let (limit, need) = (Size(limit), Size(STACK_BYTES));
+        say(format_args!("the stack is limited to {limit}, {need} are needed (ulimit -s)"));
+        return Exit::NoStart;
+    }
     match cli::parse(args.operands().map(CStr::to_bytes)) {
-        Ok(Command::Run(run)) => serve_deployment(&run).unwrap_or_else(|exit| exit),
+        Ok(Command::Run(run)) => serve_deployment(&run, &env).unwrap_or_else(|exit| exit),
+        Ok(Command::Info(wanted)) => info::tell(&wanted, &env).unwrap_or_else(|exit| exit),
         Ok(Command::Help) => print(|out| out.write_str(HELP)),
         Ok(Command::Version) => print(|out| out.write_str(VERSION)),
         Err(error) => {
@@ -67,22 +82,43 @@ pub(crate) fn run(args: Args<'_>) -> Exit {
 }
 
 /// The main job.
-fn serve_deployment(run: &Run<'_>) -> Result<Exit, Exit> {
+fn serve_deployment(run: &Run<'_>, env: &Env<'_>) -> Result<Exit, Exit> {
+    HOOKS.log_settings().set_level(Some(run.log));
+    let number = match run.target {
+        Target::Device { number } => Some(number),
+        Target::Simulated(_) => None,
+    };
+    // The deployment built in is for whatever device there is, so the device comes first.
+    let early = match (number, run.deployment) {
+        (Some(number), None) => Some(device::connect(number, 1)?),
+        _ => None,
+    };
+    let arch = run.target.arch().or(early.as_ref().map(|driver| driver.machine().arch));
     // An empty path fits every buffer.
     let mut path = PathBuffer::new(b"").map_err(|_| Exit::Usage)?;
-    let deployment = read::deployment(run, &mut path)?;
+    let deployment = read::deployment(run, arch, &mut path)?;
     let sources = source::open_all(deployment, path.as_c_str())?;
     capacity::check(deployment, &sources, STORAGE.capacities())?;
-    if let Target::Device { path, .. } = run.target {
-        return Err(no_device(path));
+    let kernel = match (early, number) {
+        (None, Some(number)) => Some(device::connect(number, deployment.devices)?),
+        (early, _) => early,
+    };
+    let mut slice = None;
+    if let Some(driver) = &kernel {
+        device::check_arch(driver, deployment)?;
+        let cores = device::reserve(driver, env, deployment)?;
+        slice = Some(Slice::new(driver, cores));
     }
-    HOOKS.log_settings().set_level(Some(run.log));
     let report: &mut Report = REPORT.take();
     report.set_arch(deployment.arch());
-    report.logical_cores = deployment.logical_cores();
+    report.logical_cores = match &slice {
+        Some(slice) => slice.logical_cores(),
+        None => deployment.logical_cores(),
+    };
     let findings = Findings::new(report);
     let tables = TABLES.take();
-    host::host(deployment, &sources, run.reserve, &findings, tables);
+    let job = Job { deployment, sources: &sources, reserve: run.reserve, findings: &findings, tables };
+    host::host(slice, job);
     let report = findings.into_report();
     report.resident_anonymous_bytes_at_exit = process::resident_anonymous_bytes().ok();
     let printed = print(|out| {
@@ -99,20 +135,6 @@ fn serve_deployment(run: &Run<'_>) -> Result<Exit, Exit> {
     // The report may be in a file or a pipe by now: what went wrong is said where people look.
     report.errors().for_each(|error| say(format_args!("{error}")));
     Ok(Exit::CheckFailed)
-}
-
-/// Says why a device is not served.
-fn no_device(path: &[u8]) -> Exit {
-    let shown = Quote { bytes: path, limit: 200 };
-    match PathBuffer::new(path).map(|path| device::probe(path.as_c_str())) {
-        Ok(Node::Refused(errno)) => say(format_args!("{shown}: the device cannot be opened: {}", Reason(errno))),
-        Ok(node @ (Node::Absent | Node::NotADevice)) => say(format_args!("{shown}: {node}")),
-        Ok(Node::Opens) => say(format_args!(
-            "{shown}: the device is there, but this version serves on the in-process model of the driver only; leave --device out"
-        )),
-        Err(errno) => say(format_args!("{shown}: {}", Reason(errno))),
-    }
-    Exit::NoDevice
 }
 
 /// Writes to standard output, all of it.

@@ -34,7 +34,7 @@ impl Progress {
             return u64::MAX;
         }
         if now >= self.next {
-            let mut line = Buffered::<256>::new(stderr());
+            let mut line: Buffered<'_> = Buffered::new(stderr());
             let _ = write!(line, "\r{text}\x1b[K");
             self.shown = true;
             self.next = now.saturating_add(STEP_NS);
@@ -45,7 +45,7 @@ impl Progress {
     /// Removes the line.
     pub(super) fn clear(&mut self) {
         if core::mem::take(&mut self.shown) {
-            let mut line = Buffered::<16>::new(stderr());
+            let mut line: Buffered<'_> = Buffered::new(stderr());
             let _ = line.write_str("\r\x1b[K");
         }
     }

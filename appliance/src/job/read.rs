@@ -2,6 +2,7 @@
 
 use core::ffi::CStr;
 
+use nrt_core::arch::Arch;
 use nrt_linux::file::{File, PathBuffer};
 
 use super::say::{Reason, say};
@@ -13,12 +14,12 @@ use crate::quote::Quote;
 /// Longest part of a path that a message shows, in characters.
 const SHOWN: usize = 200;
 
-/// Reads and checks the deployment that the command line names, or the one built in. `path` becomes its path, empty for
-/// the one built in. Can be called once.
+/// Reads and checks the deployment that the command line names, or the one built in, for `arch` instead of its own
+/// architecture if there is one. `path` becomes its path, empty for the one built in. Can be called once.
 ///
 /// # Errors
 /// [`Exit::Usage`] for a file that cannot be read or a text that is refused; the fault has been reported.
-pub(super) fn deployment(run: &Run<'_>, path: &mut PathBuffer) -> Result<&'static Deployment, Exit> {
+pub(super) fn deployment(run: &Run<'_>, arch: Option<Arch>, path: &mut PathBuffer) -> Result<&'static Deployment, Exit> {
     let deployment = DEPLOYMENT.take();
     let (name, text): (&[u8], &[u8]) = match run.deployment {
         None => (b"the deployment built in", DEFAULT_DEPLOYMENT.as_bytes()),
@@ -31,7 +32,7 @@ pub(super) fn deployment(run: &Run<'_>, path: &mut PathBuffer) -> Result<&'stati
             (name, read(path.as_c_str(), TEXT.take()).map_err(unreadable)?)
         }
     };
-    parse_into(text, run.target.arch(), deployment).map_err(|error| {
+    parse_into(text, arch, deployment).map_err(|error| {
         say(format_args!("{}: {error}", Quote { bytes: name, limit: SHOWN }));
         Exit::Usage
     })?;

@@ -10,7 +10,7 @@ use nrt_linux::output::{Buffered, stderr};
 ///
 /// There is nobody to tell that standard error cannot be written: such errors are passed over.
 pub(super) fn say(text: fmt::Arguments<'_>) {
-    let mut line = Buffered::<1024>::new(stderr());
+    let mut line: Buffered<'_> = Buffered::new(stderr());
     let _ = writeln!(line, "nrt-appliance: {text}");
 }
 
@@ -33,6 +33,9 @@ impl fmt::Display for Reason {
             Errno::NOMEM => "the system has no memory",
             Errno::AGAIN => "the system has no room for another thread",
             Errno::NOSPC => "no space left",
+            Errno::FBIG => "larger than a file may be (ulimit -f)",
+            Errno::BADF => "it is closed",
+            Errno::BUSY => "16 other processes have it open",
             Errno::PIPE => "nobody reads the pipe",
             other => return write!(f, "error number {}", other.raw_os_error()),
         })

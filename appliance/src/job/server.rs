@@ -9,9 +9,9 @@ use nrt_core::hooks::Hooks;
 use nrt_core::model::ModelPlan;
 use nrt_core::reserved_hbm::ReservedHbm;
 use nrt_linux::LinuxHooks;
-use nrt_sim::Sim;
 
 use super::capacity::SCRATCHPAD_PAGE_BYTES;
+use super::driver::Door;
 use super::findings::Findings;
 use super::locked::Locked;
 use super::plan;
@@ -21,7 +21,7 @@ use super::statics::HOOKS;
 use crate::deployment::{Deployment, MAX_MODELS, Model};
 
 /// The driver of the job, with reservations in front of it if there are any.
-pub(super) type Reserved<'a> = ReservedHbm<&'a Sim, &'static LinuxHooks>;
+pub(super) type Reserved<'a> = ReservedHbm<&'a Door<'a>, &'static LinuxHooks>;
 /// The runtime of the job.
 pub(super) type Runtime<'a> = nrt_core::Runtime<&'a Reserved<'a>, &'static LinuxHooks>;
 /// A model in it.

@@ -3,12 +3,10 @@
 use core::arch::naked_asm;
 use core::ffi::c_char;
 
+use nrt_appliance::cli::Exit;
 use nrt_linux::args::Args;
 use nrt_linux::env::Env;
 use nrt_linux::{process, threads};
-
-/// Exit status when the program cannot even be started.
-const NO_START: i32 = 101;
 
 /// Where the kernel starts the program.
 ///
@@ -33,8 +31,12 @@ unsafe extern "C" fn begin(stack: *const usize) -> ! {
         (Args::from_raw(argc, argv), Env::from_raw(argv.add(argc + 1)))
     };
     if process::open_standard_descriptors().is_err() {
-        process::exit(NO_START);
+        // Nobody to tell.
+        process::exit(Exit::NoStart as i32);
     }
+    // What cannot be written is an error that is said, not the end of the program without a word. Both signals exist and
+    // can be ignored; should a sandbox refuse it, they end the program as they would have.
+    let _ = process::ignore(process::SIGXFSZ).and(process::ignore(process::SIGPIPE));
     // SAFETY: this program is linked without a libc and without std (build.rs: -nostdlib; the crates are no_std), and
     // nothing in it uses thread-local storage.
     unsafe { threads::enable() };

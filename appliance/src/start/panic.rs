@@ -15,7 +15,7 @@ fn panic(info: &PanicInfo<'_>) -> ! {
     static PANICKING: AtomicBool = AtomicBool::new(false);
     // A message that panics while it is formatted must not start over.
     if !PANICKING.swap(true, Ordering::Relaxed) {
-        let mut text = Buffered::<512>::new(stderr());
+        let mut text: Buffered<'_> = Buffered::new(stderr());
         let _ = writeln!(text, "{info}");
         let _ = text.flush();
     }

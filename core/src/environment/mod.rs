@@ -96,19 +96,9 @@ impl Environment {
     /// # Ok::<(), nrt_core::environment::EnvironmentError>(())
     /// ```
     pub fn parse(pairs: &[(&str, &str)], machine: &Probe) -> Result<Self, EnvironmentError> {
-        let get = |name: &'static str| pairs.iter().find(|(found, _)| *found == name).map(|(_, value)| (name, *value));
-        let size = logical_core_size(get(names::LOGICAL_NC_CONFIG).or_else(|| get(names::VIRTUAL_CORE_SIZE)), machine)?;
+        let get = |name| get(pairs, name);
+        let (size, cores) = Self::cores(pairs, machine)?;
         let context = error::Machine::new(machine, size);
-        let total = context.logical_cores();
-        let visible = get(names::VISIBLE_CORES).map(|entry| parse::core_list(entry, &context, total)).transpose()?.flatten();
-        let count = get(names::NUM_CORES)
-            .map(|entry| parse::number(entry, &context, Expected::CoreCount { total }, |n| n <= u64::from(total)))
-            .transpose()?;
-        let cores = match (visible, count) {
-            (Some((first, count)), _) => CoreSelection::Exact { first, count },
-            (None, None | Some(0)) => CoreSelection::All,
-            (None, Some(count)) => CoreSelection::Count(whole_devices(count as u32, get(names::NUM_CORES), &context)?),
-        };
         let flag = |name| get(name).map_or(Ok(false), |entry| parse::flag(entry, &context));
         let page = get(names::SCRATCHPAD_PAGE_SIZE).or_else(|| get(names::ONE_TMPBUF_PAGE_SIZE));
         let scratchpad_page_size = match page {
@@ -130,6 +120,32 @@ impl Environment {
             verbose_memory_table: flag(names::VERBOSE_DEV_MEM)?,
         })
     }
+
+    /// Reads only what decides about cores: the logical core size and which logical cores.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse), for the first four of the [`names`].
+    pub fn cores(pairs: &[(&str, &str)], machine: &Probe) -> Result<(u32, CoreSelection), EnvironmentError> {
+        let get = |name| get(pairs, name);
+        let size = logical_core_size(get(names::LOGICAL_NC_CONFIG).or_else(|| get(names::VIRTUAL_CORE_SIZE)), machine)?;
+        let context = error::Machine::new(machine, size);
+        let total = context.logical_cores();
+        let visible = get(names::VISIBLE_CORES).map(|entry| parse::core_list(entry, &context, total)).transpose()?.flatten();
+        let count = get(names::NUM_CORES)
+            .map(|entry| parse::number(entry, &context, Expected::CoreCount { total }, |n| n <= u64::from(total)))
+            .transpose()?;
+        let cores = match (visible, count) {
+            (Some((first, count)), _) => CoreSelection::Exact { first, count },
+            (None, None | Some(0)) => CoreSelection::All,
+            (None, Some(count)) => CoreSelection::Count(whole_devices(count as u32, get(names::NUM_CORES), &context)?),
+        };
+        Ok((size, cores))
+    }
+}
+
+/// The first pair of a name, as with `getenv`.
+fn get<'a>(pairs: &[(&str, &'a str)], name: &'static str) -> Option<(&'static str, &'a str)> {
+    pairs.iter().find(|(found, _)| *found == name).map(|(_, value)| (name, *value))
 }
 
 /// `lnc` §4: SUNDA is 1 whatever is set; else the value, or 2 (1 on devices with one core).

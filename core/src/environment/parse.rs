@@ -77,9 +77,10 @@ pub(super) fn core_list(entry: Entry<'_>, machine: &Machine, total: u32) -> Resu
 /// A number at `at`, and the position behind it; the position of the fault when there is none. Numbers that do not fit 32
 /// bits are as large as can be: no machine has such a core.
 fn core_number(value: &str, at: usize) -> Result<(u32, usize), usize> {
-    let digits = value.as_bytes()[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-    if digits == 0 {
-        return Err(at);
+    let rest = value.as_bytes().get(at..).unwrap_or_default();
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    match value.get(at..at + digits) {
+        None | Some("") => Err(at),
+        Some(text) => Ok((text.parse().unwrap_or(u32::MAX), at + digits)),
     }
-    Ok((value[at..at + digits].parse().unwrap_or(u32::MAX), at + digits))
 }

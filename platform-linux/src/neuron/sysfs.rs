@@ -22,7 +22,7 @@ pub fn attribute<S: System>(system: &S, node: u32, name: &str) -> Option<Attribu
     let used = ["/sys/class/neuron_device", "/sys/devices/virtual/neuron_device"].into_iter().find_map(|directory| {
         system.text(KernelPath::new(format_args!("{directory}/neuron{node}/{name}")).as_c_str(), &mut text).ok()
     })?;
-    Attribute::try_from(core::str::from_utf8(&text[..used]).ok()?.trim()).ok()
+    Attribute::try_from(core::str::from_utf8(text.get(..used)?.trim_ascii()).ok()?).ok()
 }
 
 /// An attribute that is a decimal number.
@@ -48,7 +48,7 @@ pub fn channel_memory<S: System>(system: &S, node: u32, arch: Arch, channel: u32
 /// Neighbours of a device, bit i for device i.
 pub fn neighbours<S: System>(system: &S, node: u32) -> Option<u64> {
     let text = attribute(system, node, "connected_devices")?;
-    text.split(',').map(str::trim).filter(|part| !part.is_empty()).try_fold(0, |map, part| match part.parse::<u32>() {
+    text.split(',').map(str::trim_ascii).filter(|part| !part.is_empty()).try_fold(0, |map, part| match part.parse::<u32>() {
         Ok(index) if index < 64 => Some(map | 1 << index),
         _ => None,
     })

@@ -27,8 +27,8 @@ pub enum Kind {
 /// A path of a kernel file system, built in place.
 #[derive(Clone, Debug, Default)]
 pub struct KernelPath {
-    text: heapless::String<191>,
-    bytes: heapless::Vec<u8, 192>,
+    /// With a NUL at its end.
+    text: heapless::String<192>,
 }
 
 impl KernelPath {
@@ -36,11 +36,9 @@ impl KernelPath {
     #[must_use]
     pub fn new(path: core::fmt::Arguments<'_>) -> Self {
         let mut this = Self::default();
-        if this.text.write_fmt(path).is_err() {
+        if this.text.write_fmt(path).and_then(|()| this.text.write_char('\0')).is_err() {
             this.text.clear();
         }
-        let _ = this.bytes.extend_from_slice(this.text.as_bytes());
-        let _ = this.bytes.push(0);
         this
     }
 
@@ -53,7 +51,7 @@ impl KernelPath {
     /// As the kernel takes it.
     #[must_use]
     pub fn as_c_str(&self) -> &CStr {
-        CStr::from_bytes_until_nul(&self.bytes).unwrap_or_default()
+        CStr::from_bytes_until_nul(self.text.as_bytes()).unwrap_or_default()
     }
 }
 

@@ -1,12 +1,11 @@
 //! Command lines and deployments that are refused before anything is allocated, and devices that are not there.
 
 use std::fs;
-use std::os::unix::fs::symlink;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::program::{Folder, command, model, run, run_deployment};
+use super::program::{Folder, Outcome, command, model, run, run_deployment};
 
 fn small(more: Value) -> Value {
     json!({ "arch": "cayman", "models": [model("m", 0, json!({ "seed": 1, "bytes": 4096 }), more)] })
@@ -24,8 +23,8 @@ fn help_and_version() {
 #[test]
 fn a_bad_command_line() {
     let outcome = run(["--jsn"]);
-    let expected = "nrt-appliance: --jsn: unknown option, expected --device, --simulate, --reserve, --json, --log, --help or --version\n\
-                    Try --help.\n";
+    let expected = "nrt-appliance: --jsn: unknown option, expected --device, --simulate, --info, --reserve, --json, --log, \
+                    --help or --version\nTry --help.\n";
     assert_eq!(outcome.refused(2), expected);
     for arguments in [&["--simulate", "trn2"][..], &["--simulate"], &["a.json", "b.json"], &["--log", "loud"], &["--json=yes"]] {
         assert!(run(arguments).refused(2).starts_with("nrt-appliance: "), "{arguments:?}");
@@ -113,17 +112,56 @@ fn a_deployment_that_just_fits() {
 
 #[test]
 fn devices() {
-    let folder = Folder::new();
-    let path = |name: &str| folder.path(name).to_str().unwrap().to_owned();
-    let device = |path: &str| run(["--device", path, "--json"]).refused(3).to_owned();
-    assert_eq!(device(&path("neuron0")), format!("nrt-appliance: {}: there is no such device\n", path("neuron0")));
-    fs::write(folder.path("neuron1"), "x").unwrap();
-    assert_eq!(device(&path("neuron1")), format!("nrt-appliance: {}: this is not a character device\n", path("neuron1")));
-    symlink("/dev/null", folder.path("neuron2")).unwrap();
-    assert!(device(&path("neuron2")).contains("the device is there, but this version serves on the in-process model"));
-    assert!(run(["--device", "/dev/null"]).refused(2).contains("expected the path of a device node"));
+    for path in ["/dev/null", "/tmp/neuron0", "neuron0"] {
+        assert!(run(["--device", path]).refused(2).contains("expected a device node, /dev/neuron0 to /dev/neuron63"), "{path}");
+    }
     // A bad deployment is a bad deployment, whatever the device.
-    assert!(run(["missing.json", "--device", &path("neuron0")]).refused(2).contains("there is no such file"));
+    assert!(run(["missing.json", "--device", "/dev/neuron0"]).refused(2).contains("there is no such file"));
+}
+
+/// Runs the program by a shell that has set something up for it.
+fn after(setup: &str) -> Outcome {
+    let program = super::program::executable().to_str().expect("UTF-8");
+    Command::new("sh").args(["-c", &format!("{setup} {program} --json")]).stdin(Stdio::null()).output().expect("a shell").into()
+}
+
+#[test]
+fn a_stack_that_is_too_small() {
+    let outcome = after("ulimit -s 256;");
+    let expected = "nrt-appliance: the stack is limited to 256.000KB, 512.000KB are needed (ulimit -s)\n";
+    assert_eq!((outcome.status, outcome.stdout.as_str(), outcome.stderr.as_str()), (Some(4), "", expected));
+    after("ulimit -s 512;").held();
+}
+
+/// The limit on files holds for modelled device memory too; the signal that comes with it does not end the program.
+#[test]
+fn memory_larger_than_files_may_be() {
+    let outcome = after("ulimit -f 1000;");
+    let (_, errors) = outcome.failed();
+    assert_eq!(
+        errors,
+        "the model of the driver does not start: no memory behind HBM 0 of device 0 (25769803776 bytes): larger than a file may be (ulimit -f)"
+    );
+}
+
+#[test]
+fn standard_descriptors_that_are_closed() {
+    // Nothing of the report or of the log gets into files that are opened later; nobody hears of it.
+    let outcome = after("exec 0<&- 2>&-;");
+    assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
+    // The report goes to /dev/null then, as with many programs.
+    assert_eq!(after("exec 0<&- 1>&- 2>&-;").status, Some(0));
+}
+
+/// Nobody reads the report: said, not the end by a signal.
+#[test]
+fn a_pipe_that_nobody_reads() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = command(["--json"]).stdout(writer).stderr(Stdio::piped()).output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(message, "nrt-appliance: standard output cannot be written: nobody reads the pipe\n");
+    assert_eq!(output.status.code(), Some(1));
 }
 
 #[test]

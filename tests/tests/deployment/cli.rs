@@ -1,6 +1,6 @@
 //! The command line of the appliance.
 
-use nrt_appliance::cli::{self, Command, Exit, HELP, Run, Target, VERSION};
+use nrt_appliance::cli::{self, Command, Exit, HELP, Info, Run, Target, VERSION};
 use nrt_core::arch::Arch;
 use nrt_core::hooks::Level;
 
@@ -35,8 +35,8 @@ fn what_is_accepted() {
         assert_eq!(run(&["--simulate", arch.name()]), Run { target, ..DEFAULT });
         assert_eq!(target.arch(), Some(arch));
     }
-    for (path, number) in [("/dev/neuron0", 0), ("neuron63", 63), ("/some/place/neuron10", 10)] {
-        let target = Target::Device { path: path.as_bytes(), number };
+    for (path, number) in [("/dev/neuron0", 0), ("/dev/neuron63", 63), ("/dev/neuron10", 10)] {
+        let target = Target::Device { number };
         assert_eq!(run(&["--device", path]), Run { target, ..DEFAULT });
         assert_eq!(run(&[&format!("--device={path}")]), Run { target, ..DEFAULT });
         assert_eq!(target.arch(), None);
@@ -60,6 +60,18 @@ fn what_is_accepted() {
 }
 
 #[test]
+fn the_list_of_devices() {
+    let info = |device, json| Ok(Command::Info(Info { device, json }));
+    assert_eq!(parse(&["--info"]), info(None, false));
+    assert_eq!(parse(&["--json", "--info", "--log", "info"]), info(None, true));
+    assert_eq!(parse(&["--device=/dev/neuron3", "--info"]), info(Some(3), false));
+    let conflict = "--info: excludes an option given before, expected either --info or";
+    refused(&["--info", "a.json"], &format!("{conflict} a deployment"));
+    refused(&["--simulate", "sunda", "--info"], &format!("{conflict} --simulate"));
+    refused(&["--info=yes"], "--info: takes no value, expected no value");
+}
+
+#[test]
 fn help_and_version() {
     for option in ["--help", "-h"] {
         assert_eq!(parse(&["x.json", option, "--nonsense"]), Ok(Command::Help));
@@ -67,10 +79,13 @@ fn help_and_version() {
     for option in ["--version", "-V"] {
         assert_eq!(parse(&[option]), Ok(Command::Version));
     }
-    for part in ["--device", "--simulate", "--reserve", "--json", "--log", "--help", "--version", "Examples:", "/dev/neuron0"] {
+    for part in
+        ["--device", "--simulate", "--info", "--reserve", "--json", "--log", "--help", "--version", "Examples:", "/dev/neuron0"]
+    {
         assert!(HELP.contains(part), "{part}");
     }
-    for (status, exit) in [(0, Exit::Success), (1, Exit::CheckFailed), (2, Exit::Usage), (3, Exit::NoDevice)] {
+    let exits = [Exit::Success, Exit::CheckFailed, Exit::Usage, Exit::NoDevice, Exit::NoStart];
+    for (status, exit) in (0..).zip(exits) {
         assert_eq!(exit as i32, status);
         assert!(HELP.lines().any(|line| line.starts_with(&format!("  {status}  "))));
     }
@@ -80,7 +95,7 @@ fn help_and_version() {
 
 #[test]
 fn what_is_refused() {
-    let options = "--device, --simulate, --reserve, --json, --log, --help or --version";
+    let options = "--device, --simulate, --info, --reserve, --json, --log, --help or --version";
     refused(&["--jsno"], &format!("--jsno: unknown option, expected {options}"));
     refused(&["-x"], &format!("-x: unknown option, expected {options}"));
     refused(&["-jh"], &format!("-j: unknown option, expected {options}"));
@@ -93,9 +108,20 @@ fn what_is_refused() {
     refused(&["--simulate"], "--simulate: no value given, expected sunda, cayman or mariana");
     refused(&["--simulate", "trn2"], "--simulate \"trn2\": bad value, expected sunda, cayman or mariana");
     refused(&["--simulate", "--json"], "--simulate \"--json\": bad value, expected sunda, cayman or mariana");
-    let device = "the path of a device node that ends in neuron and a number, such as /dev/neuron0";
+    let device = "a device node, /dev/neuron0 to /dev/neuron63";
     refused(&["a.json", "--device"], &format!("--device: no value given, expected {device}"));
-    for path in ["", "/dev/neuron", "/dev/neuron64", "/dev/neuron00", "/dev/neuron+1", "/dev/null", "0", "/dev/neuron0/"] {
+    for path in [
+        "",
+        "/dev/neuron",
+        "/dev/neuron64",
+        "/dev/neuron00",
+        "/dev/neuron+1",
+        "/dev/null",
+        "0",
+        "/dev/neuron0/",
+        "neuron0",
+        "/tmp/neuron0",
+    ] {
         refused(&["--device", path], &format!("--device \"{path}\": bad value, expected {device}"));
     }
     let size = "a number of bytes above 0, or a number with KiB, MiB or GiB behind it";

@@ -1,12 +1,15 @@
-//! The client of the kernel driver behind the emulator: a std program and the emulator, both built by the workspace's own
-//! cargo, run as people run them.
+//! The client of the kernel driver behind the emulator: the appliance, std programs, C programs and the emulator, all built
+//! by the workspace's own cargo (or cc), run as people run them.
 
+mod appliance;
+mod info;
 mod programs;
+mod users;
 
-use programs::{device, emulate, shell};
+use programs::{device, emulate, has_devices, memory_path_in_c, serve, shell};
 
 /// Every architecture with every driver version that has it.
-const MACHINES: [(&str, &str); 11] = [
+pub(crate) const MACHINES: [(&str, &str); 11] = [
     ("trn1", "2.24.7"),
     ("trn1", "2.25.4"),
     ("trn1", "2.26.5"),
@@ -31,6 +34,28 @@ fn every_path_on_every_machine() {
     }
 }
 
+/// A std program with std threads: reservation, bring-up, load, tensors, runs, unload, close, and nothing is left.
+#[test]
+fn a_std_program_on_every_machine() {
+    for (arch, driver) in MACHINES {
+        let outcome = emulate(&["--arch", arch, "--driver", driver, "--strict"], &[serve()]);
+        assert_eq!(outcome.status, Some(0), "{arch} {driver}: {outcome:?}");
+        assert!(outcome.stdout.starts_with("neuron0: 0 bytes in use\n"), "{arch} {driver}: {outcome:?}");
+        assert!(outcome.stdout.ends_with(" models, nothing is left\n"), "{arch} {driver}: {outcome:?}");
+    }
+}
+
+/// C programs, dynamic and static, with threads, a forked child, and another program after exec.
+#[test]
+fn c_programs_on_every_machine() {
+    for (arch, driver) in MACHINES {
+        for program in [memory_path_in_c(false), memory_path_in_c(true)] {
+            let outcome = emulate(&["--arch", arch, "--driver", driver], &[program]);
+            assert_eq!((outcome.status, &outcome.stdout), (Some(0), &format!("memory ok {driver}.0\n")), "{arch}: {outcome:?}");
+        }
+    }
+}
+
 #[test]
 fn devices_are_shown() {
     let outcome = emulate(&["--arch", "trn2", "--driver", "2.24.7"], &[device()]);
@@ -47,7 +72,7 @@ fn devices_are_shown() {
 #[test]
 fn no_device() {
     let outcome = shell(&format!("{} --check", device()));
-    if !std::path::Path::new("/dev/neuron0").exists() {
+    if !has_devices() {
         assert_eq!(outcome.status, Some(3), "{outcome:?}");
         assert!(outcome.stderr.contains("there is no device node"), "{outcome:?}");
     }

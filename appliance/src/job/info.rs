@@ -1,0 +1,41 @@
+//! The list of devices: asked, and printed.
+
+use nrt_linux::env::Env;
+use nrt_linux::neuron::{Holders, LinuxDriver, Selection, sysfs};
+
+use super::device;
+use super::print;
+use crate::cli::{Exit, Info};
+use crate::info::{self, Device, Machine};
+
+/// Prints what there is to tell about the devices.
+///
+/// # Errors
+/// [`Exit::NoDevice`] when there is none or it cannot be opened, [`Exit::Usage`] for an environment that cannot be; said.
+pub(super) fn tell(wanted: &Info, env: &Env<'_>) -> Result<Exit, Exit> {
+    let selection = wanted.device.map_or(Selection::All, Selection::one);
+    let driver = device::connected(LinuxDriver::connect(selection))?;
+    let logical_core_size = device::environment(&driver, env, None)?.0;
+    let found = driver.machine();
+    let holders = Holders::of(driver.system(), found.nodes);
+    let look = |number| {
+        // It is one of the connection's, in the process that connected.
+        let info = driver.info(number).ok()?;
+        Some(Device { info, held: driver.held_cores(number).ok() })
+    };
+    let instance = sysfs::attribute(driver.system(), found.first_node(), "info/architecture/instance_type");
+    let machine =
+        Machine { instance: instance.as_deref(), arch: found.arch, version: found.version, logical_core_size, holders: &holders };
+    let devices = (0..found.devices()).filter_map(look);
+    Ok(print(|out| {
+        if wanted.json {
+            info::write_json(&machine, devices, out)?;
+            return out.write_char('\n');
+        }
+        info::write_head(&machine, out)?;
+        for device in devices {
+            info::write_device(&machine, &device, out)?;
+        }
+        info::write_foot(&machine, out)
+    }))
+}
