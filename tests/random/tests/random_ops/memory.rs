@@ -64,7 +64,7 @@ impl World<'_> {
             1 => request.align = 3 << self.rng.below(20),
             2 => request.channel = Some(self.runtime.arch().channels_per_device() + self.rng.below(9) as u32),
             3 => (request.location, request.usage) = (Location::Host, Usage::Cc),
-            4 => (request.location, request.usage, request.align) = (Location::Host, Usage::Tensor, 8192),
+            4 => (request.location, request.usage, request.align) = (Location::Host, Usage::Tensor, 12_288),
             _ => {
                 // As large as the whole HBM, of which the firmware holds a part.
                 (request.location, request.bytes) = (Location::Device, self.runtime.arch().hbm_bytes());

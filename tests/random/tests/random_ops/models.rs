@@ -4,7 +4,7 @@ use nrt_core::model::{
     Arena, ByteSource, Carveout, Chunks, CopyExecutor, IoPlan, ModelPlan, RegionPlan, SourceError, SubgraphPlan, UcodeLibrary,
     VariableKind, VariablePlan,
 };
-use nrt_core::{Arch, Location, Status, Usage};
+use nrt_core::{Arch, Location, Placement, Status, Usage};
 
 use crate::PAGE;
 use crate::books::{LIBRARY, MEM_REFS, MODELS, Share, arenas};
@@ -78,8 +78,9 @@ impl World<'_> {
     fn load(&mut self) -> usize {
         let vnc = self.any_vnc();
         let mut recipe = self.recipe();
-        // With logical cores of one, the two of an HBM.
-        recipe.elsewhere = self.size == 1 && self.runtime.arch() != Arch::Sunda && vnc % 2 == 1;
+        // With logical cores of one, the second of the two of an HBM, when this process owns both.
+        let (device, first) = self.runtime.core(vnc).unwrap().physical(0).unwrap();
+        recipe.elsewhere = self.runtime.hbm_cores(device, first).unwrap()[0] != first;
         let shares = recipe.shares();
         let expected = self.fits(vnc, &recipe, &shares);
         let seed = self.rng.next() as u8;
@@ -183,7 +184,8 @@ impl World<'_> {
             std::mem::swap(&mut input, &mut output);
         }
         let fits = input.bytes >= loaded.input && output.bytes >= loaded.output;
-        let here = input.vnc == loaded.vnc && output.vnc == loaded.vnc;
+        // Plain host memory belongs to no core.
+        let here = [&input, &output].iter().all(|held| held.placement == Placement::Virtual || held.vnc == loaded.vnc);
         let expected = (!(fits && here)).then_some(Status::Invalid);
         let outcome = self.forward(expected, || loaded.model.run(&[&input.tensor], &[&output.tensor], Some(0), &CopyExecutor));
         match (outcome, &input.content) {
