@@ -11,7 +11,7 @@ use nrt_core::{Cause, Error, Status};
 
 use super::server::{PATIENCE_NS, Seat, Server};
 use super::statics::HOOKS;
-use super::tensors::{self, Own};
+use super::tensors::{self, Own, Sets};
 use crate::deployment::{MAX_TENSORS, Model};
 use crate::weights::{self, Mismatch};
 
@@ -61,7 +61,7 @@ fn seed(request: u64, input: usize) -> u64 {
 ///
 /// # Errors
 /// What the runtime answered, except that a model which is being reloaded is waited for.
-pub(super) fn serve(server: &Server<'_>, own: Own<'_, '_>, index: usize, number: u64) -> Result<Outcome, Fault> {
+pub(super) fn serve(server: &Server<'_>, own: Own<'_, '_>, sets: &Sets<'_>, index: usize, number: u64) -> Result<Outcome, Fault> {
     let Some((model, seat, _)) = server.entry(index) else { return Ok(Outcome::Abandoned) };
     let (inputs, outputs) = tensors::of_model(own, server.deployment.models(), index);
     let mut buffer = [0; BUFFER_BYTES];
@@ -72,7 +72,8 @@ pub(super) fn serve(server: &Server<'_>, own: Own<'_, '_>, index: usize, number:
             tensor.write(offset, bytes).map_err(during("writing an input"))?;
         }
     }
-    if !run(server, own, index, model, seat).map_err(during("running"))? {
+    sets.bind(model, inputs, outputs).map_err(during("binding"))?;
+    if !run(server, sets, model, seat).map_err(during("running"))? {
         return Ok(Outcome::Abandoned);
     }
     for (output, tensor) in outputs.iter().enumerate() {
@@ -112,10 +113,7 @@ fn compare(bytes: &[u8], seed: u64, offset: u64, length: u64) -> Option<Mismatch
 
 /// Runs a model under the id it has now; while it is being reloaded, sleeps until it has another. `false` when the job
 /// stops.
-fn run(server: &Server<'_>, own: Own<'_, '_>, index: usize, model: &Model, seat: &Seat) -> nrt_core::Result<bool> {
-    let (inputs, outputs) = tensors::of_model(own, server.deployment.models(), index);
-    let inputs = inputs.iter().collect::<tensors::Binding<'_, '_>>();
-    let outputs = outputs.iter().collect::<tensors::Binding<'_, '_>>();
+fn run(server: &Server<'_>, sets: &Sets<'_>, model: &Model, seat: &Seat) -> nrt_core::Result<bool> {
     let core = server.runtime.core(model.vnc)?;
     let give_up = HOOKS.now_ns().saturating_add(PATIENCE_NS);
     let mut pause = PAUSES_NS.0;
@@ -124,7 +122,7 @@ fn run(server: &Server<'_>, own: Own<'_, '_>, index: usize, model: &Model, seat:
         if id == 0 || server.findings.failed() {
             return Ok(false);
         }
-        match core.run(id, &inputs, &outputs, Some(PATIENCE_NS), &CopyExecutor) {
+        match core.run_sets(id, &sets.inputs, &sets.outputs, Some(PATIENCE_NS), &CopyExecutor) {
             Ok(()) => return Ok(true),
             Err(error @ Error { status: Status::InvalidHandle, cause: Cause::UnknownModel(_) }) => {
                 let now = HOOKS.now_ns();

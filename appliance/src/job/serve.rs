@@ -11,7 +11,7 @@ use super::request::{self, Outcome};
 use super::say::Reason;
 use super::server::Server;
 use super::statics::{HOOKS, STACKS};
-use super::tensors::{Own, Tensors};
+use super::tensors::{Own, Sets, Tensors};
 use crate::weights::Mismatch;
 
 /// How the requests are going.
@@ -80,6 +80,10 @@ pub(super) fn serve(server: &Server<'_>, tensors: &Tensors<'_>, progress: &mut P
 /// What one thread does.
 fn serve_some(server: &Server<'_>, own: Own<'_, '_>, counts: &Counts) {
     let models = server.deployment.models().len() as u64;
+    let sets = match Sets::new(server) {
+        Ok(sets) => sets,
+        Err(error) => return server.findings.fail(format_args!("a thread has no tensor sets: {error}")),
+    };
     while !server.findings.failed() {
         let number = counts.dealt.fetch_add(1, Relaxed);
         if number >= server.deployment.requests {
@@ -87,7 +91,7 @@ fn serve_some(server: &Server<'_>, own: Own<'_, '_>, counts: &Counts) {
         }
         let index = (number % models) as usize;
         let Some((model, seat, _)) = server.entry(index) else { return };
-        match request::serve(server, own, index, number) {
+        match request::serve(server, own, &sets, index, number) {
             Ok(Outcome::Right) => {}
             Ok(Outcome::Wrong { output, mismatch }) => {
                 counts.wrong.store(true, Relaxed);

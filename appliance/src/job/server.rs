@@ -28,6 +28,8 @@ pub(super) type Runtime<'a> = nrt_core::Runtime<&'a Reserved<'a>, &'static Linux
 pub(super) type Loaded<'a> = nrt_core::Model<'a, &'a Reserved<'a>, &'static LinuxHooks>;
 /// A tensor in it.
 pub(super) type Bound<'a> = nrt_core::Tensor<'a, &'a Reserved<'a>, &'static LinuxHooks>;
+/// A tensor set of the job's runtime.
+pub(super) type BoundSet<'a> = nrt_core::TensorSet<'a, &'a Reserved<'a>, &'static LinuxHooks>;
 
 /// How long anything is waited for that others are busy with, in nanoseconds: ten minutes, after which it is an error.
 pub(super) const PATIENCE_NS: u64 = 600_000_000_000;

@@ -3,8 +3,8 @@
 use heapless::Vec;
 use nrt_core::Placement;
 
-use super::server::{Bound, Server};
-use crate::deployment::{MAX_TENSORS, Model};
+use super::server::{Bound, BoundSet, Server};
+use crate::deployment::Model;
 
 /// Most tensors of all threads together: the capacity of the runtime's pool, which the deployment was checked against.
 const MAX_BOUND: usize = super::statics::STORAGE.capacities().tensors;
@@ -19,8 +19,27 @@ pub(super) struct Tensors<'a> {
 /// The tensors of one thread.
 pub(super) type Own<'t, 'a> = &'t [Bound<'a>];
 
-/// References to tensors, as a run takes them.
-pub(super) type Binding<'t, 'a> = Vec<&'t Bound<'a>, MAX_TENSORS>;
+/// The tensor sets through which one thread binds; every request of the thread uses them again.
+pub(super) struct Sets<'a> {
+    pub(super) inputs: BoundSet<'a>,
+    pub(super) outputs: BoundSet<'a>,
+}
+
+impl<'a> Sets<'a> {
+    /// Two empty sets.
+    pub(super) fn new(server: &Server<'a>) -> nrt_core::Result<Self> {
+        Ok(Self { inputs: server.runtime.tensor_set()?, outputs: server.runtime.tensor_set()? })
+    }
+
+    /// Puts the tensors of a model into the sets, in place of those of other models that have the same names.
+    pub(super) fn bind(&self, model: &Model, inputs: Own<'_, '_>, outputs: Own<'_, '_>) -> nrt_core::Result<()> {
+        let add = |set: &BoundSet<'_>, plans: &[crate::deployment::Tensor], tensors: Own<'_, '_>| {
+            plans.iter().zip(tensors).try_for_each(|(plan, tensor)| set.add(&plan.name, tensor))
+        };
+        add(&self.inputs, &model.inputs, inputs)?;
+        add(&self.outputs, &model.outputs, outputs)
+    }
+}
 
 fn count(model: &Model) -> usize {
     model.inputs.len() + model.outputs.len()

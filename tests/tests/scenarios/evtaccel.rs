@@ -93,11 +93,9 @@ fn the_fp8_flag_is_that_of_the_plan() {
         for program_fp8_config in [true, false] {
             let model = load(&core, SubgraphPlan { program_fp8_config, ..NOTHING }).unwrap();
             let record = raw::model(&runtime, 0, model.id());
-            // SAFETY: a resident model; byte 7,585 of its record.
-            assert_eq!(
-                unsafe { (*record.byte_add(7585).cast::<bool>(), (*record).program_fp8_cfg) },
-                (program_fp8_config, program_fp8_config)
-            );
+            // SAFETY: a resident model; byte 7,585 of its record is this flag.
+            let told = unsafe { (*record.byte_add(7585).cast::<bool>(), (*record).program_fp8_cfg) };
+            assert_eq!(told, (program_fp8_config, program_fp8_config));
             model.unload().unwrap();
         }
         finish(&runtime);
