@@ -116,6 +116,9 @@ fn copy_variables() {
     assert_eq!(copies(&[("NEURON_RT_DBG_ZEROCOPY", "1")]), Ok((true, None)));
     assert_eq!(copies(&[("NEURON_RT_DBG_ZEROCOPY", "0"), ("NEURON_RT_DBG_DIRECT_BAR4_WRITE_SIZE", "0")]), Ok((false, Some(0))));
     assert_eq!(copies(&[(names::DIRECT_WRITE_SIZE, "4294967295")]), Ok((false, Some(u32::MAX))));
+    let both = parse(Arch::Cayman, 1, &[(names::ZERO_COPY, "1"), (names::DIRECT_WRITE_SIZE, "512")]).unwrap();
+    let config = crate::Config::from_environment((), &both);
+    assert_eq!((config.zero_copy, config.direct_write_bytes), (true, Some(512)));
     for (bad, position) in [("4294967296", 1), ("-1", 1), ("4k", 2), ("", 1)] {
         let error = copies(&[(names::DIRECT_WRITE_SIZE, bad)]).unwrap_err();
         let expected = format!(
