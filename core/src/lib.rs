@@ -156,7 +156,7 @@ pub use lnc::{logical_core, logical_core_count, physical_core, physical_core_cou
 pub use model_db::LookUps;
 pub use runtime::{
     Allocation, CloseReport, Config, CoreUsage, Dmem, Draining, HbmCores, LogicalCore, Model, ModelUsage, Runtime, Tensor,
-    TensorSet, Underway,
+    TensorList, TensorSet, Underway,
 };
 pub use scratchpad::PageAdvice;
 pub use size::Size;

@@ -64,9 +64,9 @@ pub enum Phase {
 /// What an operation is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Subject<'a> {
-    /// Device index; `u32::MAX` for plain host memory.
+    /// Device index; `u32::MAX` for plain host memory and for batches, which may be of several devices.
     pub device: u32,
-    /// Core of the device; `u32::MAX` for plain host memory.
+    /// Core of the device; `u32::MAX` where there is no device.
     pub core: u32,
     /// Bytes of the operation.
     pub bytes: u64,
@@ -88,6 +88,11 @@ pub struct Observation<'a> {
 }
 
 impl<'a> Subject<'a> {
+    /// `bytes` of plain host memory, or of nothing yet.
+    pub(crate) const fn plain(bytes: u64, usage: Option<Usage>, name: &'a str) -> Self {
+        Self { device: u32::MAX, core: u32::MAX, bytes, usage, name }
+    }
+
     /// `bytes` on a core.
     pub(crate) const fn on(core: &ResolvedCore, bytes: u64, usage: Option<Usage>, name: &'a str) -> Self {
         Self { device: core.device, core: core.core, bytes, usage, name }

@@ -107,6 +107,8 @@ pub(crate) struct ModelSlot {
     pub(crate) ulib: UlibSlot,
     pub(crate) io_names: IoNameTable,
     pub(crate) io_name_entries: [IoName; MAX_FEATURE_MAPS],
+    /// Memory of the pointer variables, if one of them points to an input or output.
+    pub(crate) io_pointers: *mut dmem_t,
     /// Logical core of the model.
     pub(crate) vnc: AtomicU32,
     /// Physical core of the logical core.

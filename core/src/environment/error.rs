@@ -43,6 +43,8 @@ pub enum Expected {
     Contiguous,
     /// A page size in MiB.
     PageMebibytes,
+    /// A number of bytes in 32 bits.
+    Bytes32,
 }
 
 impl fmt::Display for Expected {
@@ -61,6 +63,7 @@ impl fmt::Display for Expected {
             Self::RangeEnd => f.write_str("the end of a range, not below its start"),
             Self::Contiguous => f.write_str("core numbers without a gap"),
             Self::PageMebibytes => f.write_str("a page size from 1 to 4095 MiB"),
+            Self::Bytes32 => f.write_str("a number of bytes from 0 to 4294967295"),
         }
     }
 }

@@ -31,6 +31,10 @@ pub mod names {
     pub const SCRATCHPAD_SINGLE_CORE: &str = "NEURON_RT_DBG_SCRATCHPAD_ON_SINGLE_CORE";
     /// Contiguous scratchpad, 0 or 1.
     pub const CONTIGUOUS_SCRATCHPAD: &str = "NEURON_RT_DBG_EXPERIMENTAL_CONTIGUOUS_SCRATCHPAD";
+    /// Copies without the bounce buffer, 0 or 1.
+    pub const ZERO_COPY: &str = "NEURON_RT_DBG_ZEROCOPY";
+    /// Largest write in bytes that may go through the PCI window.
+    pub const DIRECT_WRITE_SIZE: &str = "NEURON_RT_DBG_DIRECT_BAR4_WRITE_SIZE";
     /// Entries of a device's event ring.
     pub const MEMLOG_MAX_SIZE: &str = "NEURON_RT_DEBUG_MEMLOG_MAX_SIZE";
     /// Memory table with one column per usage instead of one per class, 0 or 1.
@@ -67,6 +71,10 @@ pub struct Environment {
     pub scratchpad_on_single_core: bool,
     /// Contiguous scratchpad.
     pub contiguous_scratchpad: bool,
+    /// Copies without the bounce buffer.
+    pub zero_copy: bool,
+    /// Largest write in bytes that may go through the PCI window; `None` = the default of the architecture.
+    pub direct_write_bytes: Option<u32>,
     /// Entries wanted in a device's event ring; the storage has a fixed number, and this may only ask for fewer.
     pub ring_entries: Option<u64>,
     /// Memory table by usage instead of by class.
@@ -114,6 +122,11 @@ impl Environment {
             scratchpad_page_size,
             scratchpad_on_single_core: flag(names::SCRATCHPAD_SINGLE_CORE)?,
             contiguous_scratchpad: flag(names::CONTIGUOUS_SCRATCHPAD)?,
+            zero_copy: flag(names::ZERO_COPY)?,
+            direct_write_bytes: get(names::DIRECT_WRITE_SIZE)
+                .map(|entry| parse::number(entry, &context, Expected::Bytes32, |bytes| u32::try_from(bytes).is_ok()))
+                .transpose()?
+                .map(|bytes| bytes as u32),
             ring_entries: get(names::MEMLOG_MAX_SIZE)
                 .map(|entry| parse::number(entry, &context, Expected::Number, |_| true))
                 .transpose()?,

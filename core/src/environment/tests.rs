@@ -106,6 +106,34 @@ fn scratchpad_variables() {
     assert!(parse(Arch::Cayman, 1, &[(names::VERBOSE_DEV_MEM, "10")]).unwrap_err().contains("character 2: expected 0 or 1"));
 }
 
+/// `dmem` §23, `lnc` §7.
+#[test]
+fn copy_variables() {
+    let copies = |pairs: &[(&str, &str)]| {
+        parse(Arch::Cayman, 1, pairs).map(|environment| (environment.zero_copy, environment.direct_write_bytes))
+    };
+    assert_eq!(copies(&[]), Ok((false, None)));
+    assert_eq!(copies(&[("NEURON_RT_DBG_ZEROCOPY", "1")]), Ok((true, None)));
+    assert_eq!(copies(&[("NEURON_RT_DBG_ZEROCOPY", "0"), ("NEURON_RT_DBG_DIRECT_BAR4_WRITE_SIZE", "0")]), Ok((false, Some(0))));
+    assert_eq!(copies(&[(names::DIRECT_WRITE_SIZE, "4294967295")]), Ok((false, Some(u32::MAX))));
+    let both = parse(Arch::Cayman, 1, &[(names::ZERO_COPY, "1"), (names::DIRECT_WRITE_SIZE, "512")]).unwrap();
+    let config = crate::Config::from_environment((), &both);
+    assert_eq!((config.zero_copy, config.direct_write_bytes), (true, Some(512)));
+    for (bad, position) in [("4294967296", 1), ("-1", 1), ("4k", 2), ("", 1)] {
+        let error = copies(&[(names::DIRECT_WRITE_SIZE, bad)]).unwrap_err();
+        let expected = format!(
+            "NEURON_RT_DBG_DIRECT_BAR4_WRITE_SIZE=\"{bad}\": character {position}: \
+             expected a number of bytes from 0 to 4294967295; this machine has "
+        );
+        assert!(error.starts_with(&expected), "{error}");
+    }
+    assert!(
+        copies(&[(names::ZERO_COPY, "on")])
+            .unwrap_err()
+            .starts_with("NEURON_RT_DBG_ZEROCOPY=\"on\": character 1: expected 0 or 1")
+    );
+}
+
 #[test]
 fn long_values_are_cut_and_any_text_is_survived() {
     let long = "1,".repeat(200) + "y";

@@ -41,6 +41,8 @@ pub enum Pool {
     TensorSets,
     /// Names in tensor sets.
     TensorSetEntries,
+    /// Tensors of one tensor list.
+    TensorList,
     /// Inputs plus outputs of one model on one core.
     FeatureMaps,
     /// Reservations of device memory.
@@ -66,6 +68,7 @@ impl Pool {
             Self::TensorStorages => "tensor storages",
             Self::TensorSets => "tensor sets",
             Self::TensorSetEntries => "names in tensor sets",
+            Self::TensorList => "tensors of a list",
             Self::FeatureMaps => "feature maps of a model",
             Self::Reservations => "reservations",
             Self::Ranges => "ranges of the reservations",

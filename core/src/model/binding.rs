@@ -108,6 +108,31 @@ fn declarations<'a>(set: kbl_fmap_set_t) -> &'a [kbl_fmap_t] {
 }
 
 impl<D: Driver, H: Hooks> System<D, H> {
+    /// Writes the device address of what is bound into the pointer variables that point to it, on every core of the model. A
+    /// tensor without one, as plain host memory is, leaves all ones.
+    ///
+    /// # Errors
+    /// What copying answers; the next binding writes all of them again.
+    ///
+    /// # Cost
+    /// One transfer for each core that has such pointers, else nothing.
+    pub(super) fn point_to_bound(&self, pinned: &Pinned<'_, D, H>, bound: &Bound<'_, D, H>) -> Result<()> {
+        for (_, slot) in pinned.held.iter().flatten() {
+            // SAFETY: pinned, so published and unchanging.
+            let Some(words) = NonNull::new(unsafe { (*slot.as_ptr()).io_pointers }) else { continue };
+            let address = |variable| {
+                // SAFETY: pinned.
+                let (name, is_input) = unsafe { self.io_name(*slot, variable)? };
+                let index = declared(pinned, !is_input).position(|declared| declared.name() == name.as_bytes())?;
+                let tensor = (if is_input { bound.inputs() } else { bound.outputs() }).get(index)?;
+                self.tensor_pa(tensor).ok()
+            };
+            // SAFETY: pinned, and the caller holds the core.
+            unsafe { self.write_pointers(*slot, words, &address)? };
+        }
+        Ok(())
+    }
+
     /// Finds the tensors of a run and checks them: every declaration has one that is large enough and, unless it is plain
     /// host memory, lives on the model's logical core.
     ///

@@ -257,6 +257,14 @@ impl<D: Driver, H: Hooks> System<D, H> {
         })
     }
 
+    /// Calls `visit` with the record of every variable, in no particular order.
+    pub(super) fn for_each_mem_ref(&self, slot: NonNull<ModelSlot>, mut visit: impl FnMut(NonNull<mem_ref_t>)) {
+        self.mem_refs(slot).for_each(|node| {
+            // SAFETY: a place inside the record around the node.
+            visit(unsafe { NonNull::new_unchecked(&raw mut (*record_of(node).as_ptr()).mem_ref) });
+        });
+    }
+
     /// Calls `visit` with every variable of a model, in no particular order.
     ///
     /// # Safety

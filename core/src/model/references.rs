@@ -3,7 +3,7 @@
 
 use core::ptr::{NonNull, null_mut};
 
-use crate::abi::{mem_ref_t, mem_ref_t_staged, mr_type};
+use crate::abi::{dmem_t, mem_ref_t, mem_ref_t_staged, mr_type};
 use crate::arena::{MAX_CORES_PER_VCORE, ModelSlot};
 use crate::dmem::DmemRequest;
 use crate::driver::Driver;
@@ -126,7 +126,8 @@ impl<D: Driver, H: Hooks> System<D, H> {
     /// Pointer variables get their words in device memory, and pointer tables their addresses (the pointer-variable step of
     /// `kbl_model_add`). Every variable of the core is placed.
     ///
-    /// A word holds the address of what it points to, all ones while that is an input or output nobody has bound.
+    /// A word holds the address of what it points to, all ones while that is an input or output nobody has bound. A run writes
+    /// the addresses of what it binds.
     ///
     /// # Errors
     /// What allocation and copying answer.
@@ -136,13 +137,14 @@ impl<D: Driver, H: Hooks> System<D, H> {
     pub(super) unsafe fn resolve_pointers(&self, core: u32, slot: NonNull<ModelSlot>, subgraph: &SubgraphPlan<'_>) -> Result<()> {
         let pointers = || {
             subgraph.variables.iter().filter_map(|variable| match variable.kind {
-                VariableKind::Pointer { target, .. } => Some((variable.variable, target)),
+                VariableKind::Pointer { target, io } => Some((variable.variable, target, io)),
                 _ => None,
             })
         };
         let count = pointers().count() as u64;
         // SAFETY: by contract; the allocator and the list are live and this caller's.
         unsafe {
+            (*slot.as_ptr()).io_pointers = null_mut();
             if count != 0 {
                 let request = DmemRequest {
                     size: count * POINTER,
@@ -154,25 +156,14 @@ impl<D: Driver, H: Hooks> System<D, H> {
                     group: Some(NonNull::new_unchecked(&raw mut (*slot.as_ptr()).group)),
                 };
                 let words = self.dmem_alloc(NonNull::new_unchecked(&raw mut (*slot.as_ptr()).allocator), &request)?;
-                for (at, (variable, _)) in (0..).zip(pointers()) {
+                for (at, (variable, _, io)) in (0..).zip(pointers()) {
                     let record = self.mem_ref(slot, variable).ok_or(Error::invalid(Cause::UnknownVariable(variable)))?;
                     (*record.as_ptr()).u.ptr.ptr_mem_addr = self.dmem_address(words, at * POINTER);
-                }
-                let value = |target| self.mem_ref(slot, target).map_or(UNSTAGED, |record| address_of(record));
-                self.dmem_copy_in_from(words, 0, count * POINTER, &mut |buffer, at| {
-                    let mut rest = pointers().skip((at / POINTER) as usize);
-                    let mut at = (at % POINTER) as usize;
-                    let mut buffer = buffer;
-                    // Pieces of the memory may end anywhere.
-                    while let Some((_, target)) = rest.next().filter(|_| !buffer.is_empty()) {
-                        let word = value(target).to_le_bytes();
-                        let length = (word.len() - at).min(buffer.len());
-                        let (now, later) = buffer.split_at_mut(length);
-                        now.copy_from_slice(&word[at..][..length]);
-                        (buffer, at) = (later, 0);
+                    if io {
+                        (*slot.as_ptr()).io_pointers = words.as_ptr();
                     }
-                    Ok(())
-                })?;
+                }
+                self.write_pointers(slot, words, &|_| None)?;
             }
             for variable in subgraph.variables {
                 if let (VariableKind::PointerTable { .. }, Some(record)) = (variable.kind, self.mem_ref(slot, variable.variable))
@@ -182,6 +173,53 @@ impl<D: Driver, H: Hooks> System<D, H> {
             }
         }
         Ok(())
+    }
+
+    /// Writes every pointer word of a core: the address of what it points to; for an input or output what `bound` answers, all
+    /// ones without an answer.
+    ///
+    /// # Errors
+    /// What copying answers. Some words may be written then.
+    ///
+    /// # Cost
+    /// One transfer. Every piece of the copy engine looks at every variable once.
+    ///
+    /// # Safety
+    /// The model is this caller's alone, or pinned and its core held; `words` is the memory of its pointer variables.
+    pub(super) unsafe fn write_pointers(
+        &self,
+        slot: NonNull<ModelSlot>,
+        words: NonNull<dmem_t>,
+        bound: &dyn Fn(u32) -> Option<u64>,
+    ) -> Result<()> {
+        // SAFETY: by contract; records of a placed model are only read.
+        unsafe {
+            let (base, bytes) = (self.dmem_address(words, 0), (*words.as_ptr()).size as u64);
+            self.dmem_copy_in_from(words, 0, bytes, &mut |piece, at| {
+                let end = at + piece.len() as u64;
+                self.for_each_mem_ref(slot, |record| {
+                    if (*record.as_ptr()).r#type != mr_type::PTR {
+                        return;
+                    }
+                    let pointer = (*record.as_ptr()).u.ptr;
+                    let start = pointer.ptr_mem_addr - base;
+                    if start >= end || start + POINTER <= at {
+                        return;
+                    }
+                    let target = pointer.mr_ptr_id as u32;
+                    let value =
+                        if pointer.is_io { bound(target) } else { self.mem_ref(slot, target).map(|record| address_of(record)) };
+                    // Pieces of the memory may end anywhere.
+                    for (position, byte) in (start..).zip(value.unwrap_or(UNSTAGED).to_le_bytes()) {
+                        let place = position.checked_sub(at).and_then(|position| piece.get_mut(position as usize));
+                        if let Some(place) = place {
+                            *place = byte;
+                        }
+                    }
+                });
+                Ok(())
+            })
+        }
     }
 
     /// # Safety
@@ -263,7 +301,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
     ///
     /// # Safety
     /// As [`variable_read`](Self::variable_read).
-    unsafe fn dmem_copy_out_across(&self, first: NonNull<crate::abi::dmem_t>, offset: u64, bytes: &mut [u8]) -> Result<()> {
+    unsafe fn dmem_copy_out_across(&self, first: NonNull<dmem_t>, offset: u64, bytes: &mut [u8]) -> Result<()> {
         // SAFETY: by contract.
         unsafe {
             let (mut memory, mut offset, mut rest) = (first, offset, bytes);

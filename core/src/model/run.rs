@@ -109,12 +109,12 @@ impl<D: Driver, H: Hooks> Run<'_, D, H> {
 }
 
 impl<D: Driver, H: Hooks> System<D, H> {
-    /// Holds logical core `vnc`, pins the model, checks the binding, executes.
+    /// Holds logical core `vnc`, pins the model, checks the binding, points the model's pointers to it, executes.
     ///
     /// # Errors
     /// `NRT_INVALID` when the calling thread executes on this core already, or the tensors do not fit the contract;
-    /// `NRT_TIMEOUT` when the core did not become free in time; `NRT_INVALID_HANDLE` when the model is not resident; what
-    /// the executor answers.
+    /// `NRT_TIMEOUT` when the core did not become free in time; `NRT_INVALID_HANDLE` when the model is not resident;
+    /// `NRT_FAILURE` when the driver does not take the addresses of what is bound, and nothing ran; what the executor answers.
     ///
     /// # Concurrency
     /// The execution lock of the first core for the whole execution; the database lock of each core, one at a time.
@@ -142,6 +142,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
         let pinned = self.pin(vnc, id)?;
         // SAFETY: by contract.
         let bound = unsafe { self.bind(&pinned, vnc, binding)? };
+        self.point_to_bound(&pinned, &bound)?;
         let (inputs, outputs) = (bound.inputs(), bound.outputs());
         let _reading = Pending::begin(self, inputs, Access::Read);
         let _writing = Pending::begin(self, outputs, Access::Write);

@@ -93,7 +93,8 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
     ///
     /// # Errors
     /// `NRT_INVALID_HANDLE` when the model is not resident (it may be reloading); `NRT_TIMEOUT` when the core stayed busy;
-    /// `NRT_INVALID` when a tensor does not fit or an executor calls back into its own core; what the executor answers.
+    /// `NRT_INVALID` when a tensor does not fit or an executor calls back into its own core; `NRT_FAILURE` when the driver does
+    /// not take the addresses for the model's pointers to what is bound, and nothing ran; what the executor answers.
     pub fn run(
         &self,
         id: u32,

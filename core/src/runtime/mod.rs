@@ -11,6 +11,7 @@ mod report;
 mod routing;
 mod settle;
 mod tensor;
+mod tensor_list;
 mod tensor_set;
 
 pub use close::CloseReport;
@@ -20,6 +21,7 @@ pub use logical_core::{Allocation, LogicalCore};
 pub use look_up::HbmCores;
 pub use report::{CoreUsage, ModelUsage};
 pub use tensor::{Tensor, Underway};
+pub use tensor_list::TensorList;
 pub use tensor_set::TensorSet;
 
 use core::sync::atomic::Ordering::Relaxed;

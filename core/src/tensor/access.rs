@@ -7,6 +7,7 @@ use crate::dmem::in_host_memory;
 use crate::driver::Driver;
 use crate::error::{Cause, Error, Result};
 use crate::hooks::Hooks;
+use crate::observer::Operation;
 use crate::system::System;
 
 use super::{Access, Backing, TensorRef};
@@ -18,8 +19,13 @@ impl<D: Driver, H: Hooks> System<D, H> {
     /// `NRT_INVALID` when the span is empty or does not lie inside it, or it has no storage; `NRT_FAILURE` when the driver
     /// fails.
     pub(crate) fn tensor_write(&self, tensor: &TensorRef, offset: u64, bytes: &[u8]) -> Result<()> {
+        let size = bytes.len() as u64;
+        self.tensor_observed(Operation::TensorWrite, tensor, size, || self.tensor_write_now(tensor, offset, bytes))
+    }
+
+    fn tensor_write_now(&self, tensor: &TensorRef, offset: u64, bytes: &[u8]) -> Result<()> {
         let span = self.tensor_span(tensor, offset, bytes.len() as u64)?;
-        self.fence_wait(span.storage, Access::Write)?;
+        self.fence_wait(tensor, Access::Write)?;
         match span.backing {
             // SAFETY: the tensor holds a reference to the node.
             Backing::Dmem(node) => unsafe { self.dmem_copy_in(node, span.start, bytes) },
@@ -40,8 +46,13 @@ impl<D: Driver, H: Hooks> System<D, H> {
     /// # Errors
     /// As [`tensor_write`](Self::tensor_write).
     pub(crate) fn tensor_read(&self, tensor: &TensorRef, offset: u64, bytes: &mut [u8]) -> Result<()> {
+        let size = bytes.len() as u64;
+        self.tensor_observed(Operation::TensorRead, tensor, size, || self.tensor_read_now(tensor, offset, bytes))
+    }
+
+    fn tensor_read_now(&self, tensor: &TensorRef, offset: u64, bytes: &mut [u8]) -> Result<()> {
         let span = self.tensor_span(tensor, offset, bytes.len() as u64)?;
-        self.fence_wait(span.storage, Access::Read)?;
+        self.fence_wait(tensor, Access::Read)?;
         match span.backing {
             // SAFETY: the tensor holds a reference to the node.
             Backing::Dmem(node) => unsafe { self.dmem_copy_out(node, span.start, bytes) },
@@ -62,7 +73,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
     /// As [`tensor_write`](Self::tensor_write).
     pub(crate) fn tensor_fill(&self, tensor: &TensorRef, offset: u64, value: u8, size: u64) -> Result<()> {
         let span = self.tensor_span(tensor, offset, size)?;
-        self.fence_wait(span.storage, Access::Write)?;
+        self.fence_wait(tensor, Access::Write)?;
         match span.backing {
             // SAFETY: the tensor holds a reference to the node.
             Backing::Dmem(node) => unsafe { self.dmem_fill(node, span.start, value, size) },

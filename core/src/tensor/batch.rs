@@ -6,7 +6,9 @@ use crate::dmem::{DmemBatch, within};
 use crate::driver::{BatchOperation, Driver};
 use crate::error::{Cause, Error, Result};
 use crate::hooks::Hooks;
+use crate::observer::{Operation, Subject, observed};
 use crate::system::System;
+use crate::usage::Usage;
 
 use super::{Access, Backing, Fence, TensorRef};
 
@@ -78,6 +80,23 @@ impl<D: Driver, H: Hooks> System<D, H> {
         access: Access,
         fence: Fence,
     ) -> Result<()> {
+        let operation = if access == Access::Write { Operation::TensorWriteBatch } else { Operation::TensorReadBatch };
+        let bytes = if H::OBSERVED { piece_bytes(count, item) } else { 0 };
+        let subject = Subject::plain(bytes, Some(Usage::Tensor), "");
+        // SAFETY: by contract.
+        observed(&self.hooks, operation, subject, || unsafe { self.tensor_batch_now(count, item, access, fence, bytes) })
+    }
+
+    /// # Safety
+    /// As [`tensor_batch`](Self::tensor_batch).
+    unsafe fn tensor_batch_now<'a>(
+        &self,
+        count: usize,
+        item: &mut dyn FnMut(usize) -> Result<(TensorRef, Pieces<'a>)>,
+        access: Access,
+        fence: Fence,
+        bytes: u64,
+    ) -> Result<()> {
         if count == 0 {
             return Err(Error::invalid(Cause::ZeroSize));
         }
@@ -95,18 +114,27 @@ impl<D: Driver, H: Hooks> System<D, H> {
         }
         if fence == Fence::Wait {
             for index in 0..count {
-                self.fence_wait(item(index)?.0.storage()?, access)?;
+                self.fence_wait(&item(index)?.0, access)?;
             }
         }
-        let mut batch = DmemBatch::new(self, access == Access::Write);
-        for index in 0..count {
-            let (tensor, pieces) = item(index)?;
-            // SAFETY: as above; checked to be of this kind.
-            let Some(Backing::Dmem(node)) = (unsafe { self.backing(tensor.storage()?) }) else { continue };
-            // SAFETY: the tensor holds a reference to the node; buffers by contract.
-            unsafe { batch.push(node, tensor.offset, pieces)? };
-        }
-        // SAFETY: as above.
-        unsafe { batch.finish() }
+        let operation = if access == Access::Write { Operation::BatchCopyIn } else { Operation::BatchCopyOut };
+        observed(&self.hooks, operation, Subject::plain(bytes, Some(Usage::Tensor), ""), || {
+            let mut batch = DmemBatch::new(self, access == Access::Write);
+            for index in 0..count {
+                let (tensor, pieces) = item(index)?;
+                // SAFETY: as above; checked to be of this kind.
+                let Some(Backing::Dmem(node)) = (unsafe { self.backing(tensor.storage()?) }) else { continue };
+                // SAFETY: the tensor holds a reference to the node; buffers by contract.
+                unsafe { batch.push(node, tensor.offset, pieces)? };
+            }
+            // SAFETY: as above.
+            unsafe { batch.finish() }
+        })
     }
+}
+
+/// Bytes of all pieces.
+fn piece_bytes<'a>(count: usize, item: &mut dyn FnMut(usize) -> Result<(TensorRef, Pieces<'a>)>) -> u64 {
+    let pieces = (0..count).filter_map(|index| item(index).ok()).flat_map(|(_, pieces)| pieces);
+    pieces.fold(0, |sum, piece| sum.saturating_add(piece.size))
 }

@@ -25,8 +25,8 @@ impl<D: Driver, H: Hooks> System<D, H> {
         size: u64,
     ) -> Result<()> {
         let (from, to) = (self.tensor_span(src, src_offset, size)?, self.tensor_span(dst, dst_offset, size)?);
-        self.fence_wait(from.storage, Access::Read)?;
-        self.fence_wait(to.storage, Access::Write)?;
+        self.fence_wait(src, Access::Read)?;
+        self.fence_wait(dst, Access::Write)?;
         self.copy_spans(&from, &to, size)
     }
 

@@ -10,6 +10,7 @@ use crate::dmem::DmemRequest;
 use crate::driver::Driver;
 use crate::error::{Cause, Error, Result};
 use crate::hooks::Hooks;
+use crate::observer::{Operation, Subject, observed};
 use crate::status::Status;
 use crate::system::System;
 use crate::text;
@@ -34,6 +35,14 @@ impl<D: Driver, H: Hooks> System<D, H> {
         bytes: u64,
         name: &str,
     ) -> Result<NonNull<TensorSlot>> {
+        // Plain host memory is on no device, whichever logical core it belongs to.
+        let core = vnc.filter(|_| H::OBSERVED && placement != Placement::Virtual).and_then(|vnc| self.core(vnc, 0).ok());
+        let plain = Subject::plain(bytes, Some(Usage::Tensor), name);
+        let subject = core.map_or(plain, |core| Subject::on(&core, bytes, Some(Usage::Tensor), name));
+        observed(&self.hooks, Operation::TensorAllocate, subject, || self.tensor_allocate_now(vnc, placement, bytes, name))
+    }
+
+    fn tensor_allocate_now(&self, vnc: Option<u32>, placement: Placement, bytes: u64, name: &str) -> Result<NonNull<TensorSlot>> {
         if placement == Placement::Host && self.settings.arch == Arch::Cayman {
             return Err(Error::new(Status::Resource, Cause::HostTensor));
         }
@@ -224,7 +233,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
         // The slot may have begun another life before the reference was taken; then it is given back.
         if self.arenas.tensors.get(handle).is_none() {
             // SAFETY: the reference taken above.
-            unsafe { self.tensor_free(slot) };
+            unsafe { self.tensor_put(slot) };
             return Err(stale);
         }
         Ok(slot)
@@ -235,6 +244,30 @@ impl<D: Driver, H: Hooks> System<D, H> {
     /// # Safety
     /// The tensor is live and the reference dropped is the caller's.
     pub(crate) unsafe fn tensor_free(&self, slot: NonNull<TensorSlot>) {
+        if !H::OBSERVED {
+            // SAFETY: by contract.
+            return unsafe { self.tensor_put(slot) };
+        }
+        // The name goes with the view, and what is observed must outlive it.
+        let mut name = heapless::String::<TENSOR_NAME>::new();
+        // SAFETY: live by contract.
+        let tensor = unsafe {
+            let _ = name.push_str(self.tensor_name(slot));
+            self.tensor_ref(slot)
+        };
+        let subject = Subject { name: &name, ..self.tensor_subject(&tensor, tensor.bytes) };
+        let _ = observed(&self.hooks, Operation::TensorFree, subject, || {
+            // SAFETY: by contract.
+            unsafe { self.tensor_put(slot) };
+            Ok(())
+        });
+    }
+
+    /// [`tensor_free`](Self::tensor_free) that nobody is told of.
+    ///
+    /// # Safety
+    /// As [`tensor_free`](Self::tensor_free).
+    unsafe fn tensor_put(&self, slot: NonNull<TensorSlot>) {
         // SAFETY: by contract.
         unsafe {
             let tensor = &raw const (*slot.as_ptr()).tensor;

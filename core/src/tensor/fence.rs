@@ -11,6 +11,7 @@ use crate::abi::nrt_tensor_storage_t;
 use crate::driver::Driver;
 use crate::error::{Cause, Error, Result};
 use crate::hooks::Hooks;
+use crate::observer::Operation;
 use crate::sync;
 use crate::system::System;
 
@@ -90,9 +91,13 @@ impl<D: Driver, H: Hooks> System<D, H> {
     /// Waits until nothing is under way that `access` must not meet. The wait has no bound, as in the original.
     ///
     /// # Errors
-    /// `NRT_INVALID` when it would wait on a thread that executes or copies itself: what it waits for may wait for it.
-    pub(super) fn fence_wait(&self, storage: NonNull<nrt_tensor_storage_t>, access: Access) -> Result<()> {
-        if free(storage, access) { Ok(()) } else { self.fence_wait_slowly(storage, access) }
+    /// `NRT_INVALID` for a tensor without storage, and when it would wait on a thread that executes or copies itself: what it
+    /// waits for may wait for it.
+    pub(super) fn fence_wait(&self, tensor: &TensorRef, access: Access) -> Result<()> {
+        let storage = tensor.storage()?;
+        self.tensor_observed(Operation::BlockWhileExecuting, tensor, tensor.bytes, || {
+            if free(storage, access) { Ok(()) } else { self.fence_wait_slowly(storage, access) }
+        })
     }
 
     #[cold]

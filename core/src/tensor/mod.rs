@@ -37,9 +37,11 @@ use crate::dmem::within;
 use crate::driver::Driver;
 use crate::error::{Cause, Error, Result};
 use crate::hooks::Hooks;
+use crate::observer::{Operation, Subject, observed};
 use crate::sync;
 use crate::system::System;
 use crate::text;
+use crate::usage::Usage;
 
 /// Where a tensor lives (`nrt_tensor_placement_t`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -161,6 +163,35 @@ impl<D: Driver, H: Hooks> System<D, H> {
             let backing = self.backing(storage).ok_or(Error::invalid(Cause::NoStorage))?;
             Ok(Span { storage, backing, start })
         }
+    }
+
+    /// What an observer is told about a tensor.
+    fn tensor_subject<'a>(&self, tensor: &'a TensorRef, bytes: u64) -> Subject<'a> {
+        // SAFETY: a `TensorRef` keeps its view and storage.
+        let (name, backing) =
+            unsafe { (self.tensor_name(tensor.slot), tensor.storage.and_then(|storage| self.backing(storage))) };
+        let core = match backing {
+            // SAFETY: the storage holds a reference to the node, whose core is one of this system.
+            Some(Backing::Dmem(node)) => unsafe { self.resolve((*node.as_ptr()).pcore).ok() },
+            _ => None,
+        };
+        let plain = Subject::plain(bytes, Some(Usage::Tensor), name);
+        core.map_or(plain, |core| Subject::on(&core, bytes, Some(Usage::Tensor), name))
+    }
+
+    /// Does `work` on a tensor between a begin and an end, if anybody listens.
+    #[inline(always)]
+    fn tensor_observed<T>(
+        &self,
+        operation: Operation,
+        tensor: &TensorRef,
+        bytes: u64,
+        work: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        if !H::OBSERVED {
+            return work();
+        }
+        observed(&self.hooks, operation, self.tensor_subject(tensor, bytes), work)
     }
 
     /// Runs `work` while the storage's lock makes its plain bytes this thread's.

@@ -7,8 +7,11 @@ use crate::rig::{ERRNOS, Rig};
 use crate::scenario::run;
 use crate::session::{Fault, Reference, Session};
 
+/// A run under observation.
+pub(crate) type Run = fn(Session<'_>) -> Option<Reference>;
+
 /// A run without faults, on a storage that is fresh or was used.
-pub(crate) fn clean(rig: &Rig, reference: Option<&Reference>) -> Reference {
+pub(crate) fn clean(rig: &Rig, run: Run, reference: Option<&Reference>) -> Reference {
     let reference = run(Session::new(rig, reference, Fault::None)).unwrap();
     rig.settle();
     rig.check_hazards(false);
@@ -16,12 +19,13 @@ pub(crate) fn clean(rig: &Rig, reference: Option<&Reference>) -> Reference {
 }
 
 fn every_request_once(arch: Arch, size: u32) {
-    fail_every_request_of(&Rig::new(arch, size));
+    fail_every_request_of(&Rig::new(arch, size), run);
 }
 
-fn fail_every_request_of(rig: &Rig) {
+/// Fails every request of a run once with every error number. Gives the faults.
+pub(crate) fn fail_every_request_of(rig: &Rig, run: Run) -> u64 {
     let (arch, size) = (rig.arch, rig.size);
-    let reference = clean(rig, None);
+    let reference = clean(rig, run, None);
     let mut points = 0;
     for n in 1..=reference.requests {
         for errno in ERRNOS {
@@ -34,10 +38,11 @@ fn fail_every_request_of(rig: &Rig) {
             points += 1;
         }
         if n % 8 == 0 {
-            clean(rig, Some(&reference));
+            clean(rig, run, Some(&reference));
         }
     }
     println!("{arch}, logical core size {size}: {points} faults over {} requests", reference.requests);
+    points
 }
 
 #[test]
@@ -69,7 +74,7 @@ fn mariana_pairs() {
 #[test]
 fn reservations() {
     for (arch, size) in [(Arch::Cayman, 2), (Arch::Sunda, 1)] {
-        fail_every_request_of(&Rig::with_reservations(arch, size));
+        fail_every_request_of(&Rig::with_reservations(arch, size), run);
     }
 }
 
@@ -82,5 +87,5 @@ fn no_device() {
     let error = rig.init().err().unwrap();
     assert_eq!(error.status, Status::Invalid);
     rig.settle();
-    clean(&rig, None);
+    clean(&rig, run, None);
 }

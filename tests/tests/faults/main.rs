@@ -2,6 +2,7 @@
 //!
 //! * `driver_calls`: a load-serve-unload run with the n-th driver request failed, for every n and several error numbers.
 //! * `sticky`: the same with every request from the n-th on failed.
+//! * `views`: both for slices, attached buffers, sets, batches and fences, and for the ways a machine can be set up.
 //! * `sources`: the n-th read of a byte source, the n-th mapping of host memory.
 //! * `pools`, `magazines`, `intruder`: every pool filled to its last slot.
 
@@ -18,3 +19,5 @@ mod snapshot;
 mod sources;
 mod staging;
 mod sticky;
+mod views;
+mod ways;

@@ -170,3 +170,9 @@ pub(crate) fn small<T>(source: &Pattern, with: impl FnOnce(&ModelPlan<'_>) -> T)
     };
     with(&ModelPlan { name: "small", subgraphs: &[subgraph] })
 }
+
+/// Calls `with` with a model of nothing but an arena of `bytes` on its only core.
+pub(crate) fn arena<T>(bytes: u64, with: impl FnOnce(&ModelPlan<'_>) -> T) -> T {
+    let subgraph = SubgraphPlan { local_scratchpad_bytes: bytes, ..SubgraphPlan::EMPTY };
+    with(&ModelPlan { name: "arena", subgraphs: &[subgraph] })
+}

@@ -3,7 +3,7 @@
 use nrt_core::driver::{Call, Driver, Errno, FaultInjector};
 use nrt_core::reserved_hbm::{ReserveStatistics, ReserveStorage, ReservedHbm};
 use nrt_core::{Arch, Config, Error, Runtime, Storage};
-use nrt_sim::{Hazards, Live, Sim, SimConfig};
+use nrt_sim::{DriverVersion, Hazards, Live, Sim, SimConfig};
 use nrt_tests::TestDriver;
 
 use crate::hooks::FaultyHooks;
@@ -38,6 +38,10 @@ pub(crate) struct Rig {
     reserved: Reserved,
     /// Bytes reserved for each core on its channel; 0 = none.
     pub(crate) reserve: u64,
+    /// What the configuration has beyond the defaults.
+    adapt: fn(&mut Config<&'static FaultyHooks>),
+    /// The driver does not align, and the runtime has learned it before the first fault.
+    pub(crate) unaligned: bool,
     pub(crate) hooks: &'static FaultyHooks,
     storage: Tight,
     hazards: std::cell::Cell<Hazards>,
@@ -45,13 +49,30 @@ pub(crate) struct Rig {
 
 impl Rig {
     pub(crate) fn new(arch: Arch, size: u32) -> Self {
-        let driver = nrt_tests::driver(SimConfig { cores_per_device: 2, host_bytes: 16 << 20, ..SimConfig::new(arch) });
+        Self::with(arch, size, SimConfig::new(arch).version, |_| ())
+    }
+
+    /// On a driver of that version, with a configuration of its own.
+    pub(crate) fn with(arch: Arch, size: u32, version: DriverVersion, adapt: fn(&mut Config<&'static FaultyHooks>)) -> Self {
+        let sim = SimConfig { version, cores_per_device: 2, host_bytes: 16 << 20, ..SimConfig::new(arch) };
+        let driver = nrt_tests::driver(sim);
         let storage = if size == 1 { Tight::One(nrt_tests::storage()) } else { Tight::Two(nrt_tests::storage()) };
         let hooks: &'static FaultyHooks = Box::leak(Box::new(FaultyHooks::new()));
         // SAFETY: zeroed memory is an unclaimed storage.
         let ranges: &'static ReserveStorage<1, 2, 192> = unsafe { nrt_tests::leak_zeroed() };
         let reserved = Box::leak(Box::new(ReservedHbm::new(driver, hooks, ranges).unwrap()));
-        Self { arch, size, driver, reserved, reserve: 0, hooks, storage, hazards: std::cell::Cell::default() }
+        Self {
+            arch,
+            size,
+            driver,
+            reserved,
+            reserve: 0,
+            adapt,
+            unaligned: false,
+            hooks,
+            storage,
+            hazards: std::cell::Cell::default(),
+        }
     }
 
     pub(crate) fn sim(&self) -> &'static Sim {
@@ -59,7 +80,8 @@ impl Rig {
     }
 
     pub(crate) fn init(&self) -> Result<FaultyRuntime, Error> {
-        let config = Config { logical_core_size: Some(self.size), scratchpad_page_size: PAGE, ..Config::new(self.hooks) };
+        let mut config = Config { logical_core_size: Some(self.size), scratchpad_page_size: PAGE, ..Config::new(self.hooks) };
+        (self.adapt)(&mut config);
         let runtime = match self.storage {
             Tight::One(storage) => Runtime::init(storage, self.reserved, config),
             Tight::Two(storage) => Runtime::init(storage, self.reserved, config),
@@ -70,6 +92,11 @@ impl Rig {
             }
         }
         Ok(runtime)
+    }
+
+    /// With a driver that turns out not to align.
+    pub(crate) fn unaligned(arch: Arch, size: u32) -> Self {
+        Self { unaligned: true, ..Self::new(arch, size) }
     }
 
     /// With everything carved out of reservations that just hold it.
@@ -99,21 +126,31 @@ impl Rig {
         self.check_reservations();
     }
 
-    /// What would have harmed a real device since the last look: only a refused unmap leads to a mapped range being freed.
+    /// What would have harmed a real device since the last look: only a refused unmap leads to a mapped range being freed, and
+    /// only a refused release of a contiguous page to others being freed before it.
     pub(crate) fn check_hazards(&self, unmap_refused: bool) {
-        self.compare_hazards(self.hazards.get(), unmap_refused, false);
+        let page_refused = self.contiguous() && (unmap_refused || self.failed(Call::Free));
+        self.compare_hazards(self.hazards.get(), unmap_refused, false, page_refused);
     }
 
     /// The same of a driver that refused everything: a copy that nothing could wait for is abandoned by the close.
     pub(crate) fn check_hazards_of_refusals(&self) {
-        self.compare_hazards(self.hazards.get(), true, true);
+        self.compare_hazards(self.hazards.get(), true, true, self.contiguous());
     }
 
-    fn compare_hazards(&self, before: Hazards, unmap_refused: bool, wait_refused: bool) {
+    /// Whether the scratchpad is asked to be contiguous.
+    pub(crate) fn contiguous(&self) -> bool {
+        let mut config = Config::new(self.hooks);
+        (self.adapt)(&mut config);
+        config.contiguous_scratchpad
+    }
+
+    fn compare_hazards(&self, before: Hazards, unmap_refused: bool, wait_refused: bool, page_refused: bool) {
         let now = self.sim().hazards(0);
         let freed_while_mapped = if unmap_refused { now.freed_while_mapped } else { before.freed_while_mapped };
         let abandoned_async = if wait_refused { now.abandoned_async } else { before.abandoned_async };
-        assert_eq!(now, Hazards { freed_while_mapped, abandoned_async, ..before });
+        let contiguous_order = if page_refused { now.contiguous_order } else { before.contiguous_order };
+        assert_eq!(now, Hazards { freed_while_mapped, abandoned_async, contiguous_order, ..before });
         self.hazards.set(now);
     }
 

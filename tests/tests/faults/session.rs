@@ -1,11 +1,14 @@
 //! One run under observation: each operation is compared with the same operation of a run without faults.
 
 use nrt_core::driver::{Call, Errno};
-use nrt_core::{Cause, CloseReport, Error, Location, Result, Status};
+use nrt_core::{Allocation, Cause, CloseReport, Error, Location, Result, Status, Usage};
 
 use crate::plans::HOST_SIZES;
 use crate::rig::{FaultyRuntime, Rig};
 use crate::snapshot::{Holdings, Snapshot};
+
+/// Requests that not every driver has. The runtime does without them.
+const OPTIONAL: [Call; 3] = [Call::ZeroCopyWrite, Call::ZeroCopyRead, Call::CopyBatches];
 
 /// The run cannot go on: requests keep failing.
 pub(crate) struct Stop;
@@ -25,6 +28,8 @@ pub(crate) enum Fault {
     Once(u64, Errno),
     /// Every request from the n-th on fails.
     From(u64, Errno),
+    /// The driver does not have the requests that not every driver has, whatever it advertises.
+    Lacks,
     /// Something else than the driver fails once; the operation must answer this.
     Other(Error),
 }
@@ -45,13 +50,35 @@ pub(crate) struct Session<'a> {
 
 impl<'a> Session<'a> {
     pub(crate) fn new(rig: &'a Rig, reference: Option<&'a Reference>, fault: Fault) -> Self {
-        rig.driver.watch_all();
-        match fault {
-            Fault::Once(n, errno) => rig.driver.fail_nth(n, errno),
-            Fault::From(n, errno) => rig.driver.fail_from(n, errno),
+        let logged = rig.hooks.errors();
+        let session = Self { rig, reference, fault, steps: Vec::new(), now: None, refused: 0, logged, answered: 0 };
+        session.arm();
+        session
+    }
+
+    fn arm(&self) {
+        let driver = self.rig.driver;
+        driver.watch_all();
+        match self.fault {
+            Fault::Once(n, errno) => driver.fail_nth(n, errno),
+            Fault::From(n, errno) => driver.fail_from(n, errno),
+            Fault::Lacks => {
+                driver.watch(&OPTIONAL);
+                driver.fail_from(1, Errno::ENOTSUPP);
+            }
             Fault::None | Fault::Other(_) => {}
         }
-        Self { rig, reference, fault, steps: Vec::new(), now: None, refused: 0, logged: rig.hooks.errors(), answered: 0 }
+    }
+
+    /// The runtime learns that the driver does not align. Faults come after that.
+    fn learn(&self, runtime: &FaultyRuntime) {
+        self.rig.driver.watch(&[Call::Alloc]);
+        self.rig.driver.fail_nth(1, Errno::ENOTSUPP);
+        let block =
+            Allocation { bytes: 1, align: 8192, location: Location::Device, channel: None, usage: Usage::Generic, hint: "first" };
+        drop(runtime.core(0).unwrap().allocate(0, &block).unwrap());
+        assert_eq!(self.rig.driver.injected(), 1);
+        self.arm();
     }
 
     fn sticky(&self) -> bool {
@@ -60,12 +87,19 @@ impl<'a> Session<'a> {
 
     /// Brings a runtime up. Once more when that failed.
     pub(crate) fn init(&mut self) -> std::result::Result<FaultyRuntime, Stop> {
+        if self.rig.unaligned {
+            // The fault waits for what comes after.
+            self.rig.driver.reset();
+        }
         loop {
             let before = self.rig.driver.injected();
             match self.rig.init() {
                 Ok(runtime) => {
                     if self.rig.driver.injected() > before {
                         self.check_tolerated();
+                    }
+                    if self.rig.unaligned {
+                        self.learn(&runtime);
                     }
                     self.step("init", &runtime);
                     return Ok(runtime);
@@ -94,7 +128,11 @@ impl<'a> Session<'a> {
         let error = match operation() {
             Ok(value) => {
                 let unfailed = self.rig.driver.injected() == before;
-                assert!(unfailed || self.does_not_align(), "{step} succeeded although a request failed");
+                assert!(
+                    unfailed || self.does_without(),
+                    "{step} succeeded although a request failed: {:?}",
+                    self.rig.driver.last_failed()
+                );
                 self.step(step, runtime);
                 return Ok(value);
             }
@@ -119,9 +157,12 @@ impl<'a> Session<'a> {
         self.rig.driver.injected_of(Call::Free) + self.rig.driver.injected_of(Call::Unmap)
     }
 
-    /// The fault was an allocation that the driver could not align: then the runtime aligns it.
-    fn does_not_align(&self) -> bool {
-        matches!(self.fault, Fault::Once(_, Errno::ENOTSUPP)) && self.rig.driver.last_failed() == Some(Call::Alloc)
+    /// The fault was a request this driver does not have: an allocation that it cannot align, which the runtime aligns then,
+    /// or a way of copying that it does another way then.
+    fn does_without(&self) -> bool {
+        let failed = self.rig.driver.last_failed();
+        let lacking = failed == Some(Call::Alloc) || failed.is_some_and(|call| OPTIONAL.contains(&call));
+        matches!(self.fault, Fault::Once(_, Errno::ENOTSUPP) | Fault::Lacks) && lacking
     }
 
     /// An operation that completes whatever the driver says.
@@ -200,7 +241,7 @@ impl<'a> Session<'a> {
     /// The documented status and the cause of a failed request.
     fn check_answer(&mut self, step: &str, error: &Error) {
         let errno = match self.fault {
-            Fault::None => panic!("{step}: {error}"),
+            Fault::None | Fault::Lacks => panic!("{step}: {error}"),
             Fault::Other(expected) => {
                 assert_eq!(*error, expected, "{step}");
                 self.answered += 1;

@@ -5,7 +5,7 @@ use nrt_core::{Cause, Error, Status};
 use crate::driver_calls::clean;
 use crate::plans::{Pattern, REFUSED, X};
 use crate::rig::{MACHINES, Rig};
-use crate::scenario::run_with;
+use crate::scenario::{run, run_with};
 use crate::session::{Fault, Session};
 
 fn source() -> Pattern {
@@ -17,7 +17,7 @@ fn every_read_of_a_source() {
     let mut points = 0;
     for (arch, size) in MACHINES {
         let rig = Rig::new(arch, size);
-        let reference = clean(&rig, None);
+        let reference = clean(&rig, run, None);
         let expected = Error { status: Status::Failure, cause: Cause::Source(REFUSED) };
         for n in 1.. {
             let source = source();
@@ -44,7 +44,7 @@ fn every_mapping_of_host_memory() {
     for (arch, size) in MACHINES {
         let rig = Rig::new(arch, size);
         rig.hooks.reset();
-        let reference = clean(&rig, None);
+        let reference = clean(&rig, run, None);
         let expected = Error { status: Status::FailHostMemAlloc, cause: Cause::HostMemory { size: X } };
         for n in 1..=rig.hooks.maps() {
             rig.hooks.fail_map(n);

@@ -1,9 +1,10 @@
-//! `dmem` §1, §6, §8: what an observer is told, under the documented event ids.
+//! `dmem` §1, §6, §8, `tensor` §6: what an observer is told, under the documented event ids.
 
 use nrt_core::driver::{Call, Errno};
 use nrt_core::observer::{Operation, Phase};
-use nrt_core::{Allocation, Arch, Status, Usage};
-use nrt_tests::one_device;
+use nrt_core::{Access, Allocation, Arch, Fence, Placement, ReadPiece, Status, Usage, WritePiece};
+use nrt_sim::{DriverVersion, SimConfig};
+use nrt_tests::{driver, one_device};
 
 use crate::plans::{device, refused};
 use crate::recorder::{RecordedRuntime, Seen, recorded};
@@ -89,5 +90,147 @@ fn what_is_refused_ends_as_well() {
     runtime.driver().fail_nth(1, Errno::EIO);
     drop(memory);
     assert_eq!(runtime.hooks().observed(), pair(Operation::Free, Status::Failure, (0, 0), 1, "test"));
+    runtime.close(None).unwrap();
+}
+
+const OK: Status = Status::Success;
+const NOWHERE: (u32, u32) = (u32::MAX, u32::MAX);
+
+/// What happens within a begin and its end.
+fn around(outer: [Seen; 2], inner: impl IntoIterator<Item = impl IntoIterator<Item = Seen>>) -> Vec<Seen> {
+    let [begin, end] = outer;
+    std::iter::once(begin).chain(inner.into_iter().flatten()).chain([end]).collect()
+}
+
+#[test]
+fn operations_of_a_device_tensor_are_told_with_what_they_are_made_of() {
+    use Operation::{Allocate, BlockWhileExecuting, CopyIn, CopyOut, Free, TensorAllocate, TensorFree, TensorRead, TensorWrite};
+    let runtime = runtime();
+    let core = runtime.core(1).unwrap();
+    let seen = || runtime.hooks().observed();
+    let on = |operation, bytes| pair(operation, OK, (0, 2), bytes, "mine");
+    let tensor = core.tensor(Placement::Device, 5000, "mine").unwrap();
+    assert_eq!(seen(), around(on(TensorAllocate, 5000), [on(Allocate, 5000)]));
+    tensor.write(8, &[1; 100]).unwrap();
+    assert_eq!(seen(), around(on(TensorWrite, 100), [on(BlockWhileExecuting, 5000), on(CopyIn, 100)]));
+    tensor.read(0, &mut [0; 300]).unwrap();
+    assert_eq!(seen(), around(on(TensorRead, 300), [on(BlockWhileExecuting, 5000), on(CopyOut, 300)]));
+    // A view that goes and leaves the storage; then the last one.
+    let slice = tensor.slice(0, 10, "part").unwrap();
+    drop(slice);
+    assert_eq!(seen(), pair(TensorFree, OK, (0, 2), 10, "part"));
+    drop(tensor);
+    assert_eq!(seen(), around(on(TensorFree, 5000), [on(Free, 5000)]));
+    runtime.close(None).unwrap();
+    assert_eq!(seen(), []);
+}
+
+#[test]
+fn operations_of_a_plain_tensor_are_of_no_device() {
+    use Operation::{BlockWhileExecuting, TensorAllocate, TensorFree, TensorRead, TensorWrite};
+    let runtime = runtime();
+    let seen = || runtime.hooks().observed();
+    let of = |operation, bytes| pair(operation, OK, NOWHERE, bytes, "plain");
+    let tensor = runtime.host_tensor(64, "plain").unwrap();
+    assert_eq!(seen(), of(TensorAllocate, 64));
+    tensor.write(0, &[1; 10]).unwrap();
+    assert_eq!(seen(), around(of(TensorWrite, 10), [of(BlockWhileExecuting, 64)]));
+    tensor.read(0, &mut [1; 20]).unwrap();
+    assert_eq!(seen(), around(of(TensorRead, 20), [of(BlockWhileExecuting, 64)]));
+    drop(tensor);
+    assert_eq!(seen(), of(TensorFree, 64));
+    runtime.close(None).unwrap();
+}
+
+#[test]
+fn batches_are_told_as_one() {
+    use Operation::{BatchCopyIn, BatchCopyOut, BlockWhileExecuting, TensorReadBatch, TensorWriteBatch};
+    let batches = SimConfig { version: DriverVersion::V2_26_5, ..SimConfig::new(Arch::Cayman) };
+    let runtime = recorded(driver(batches), |_| ());
+    let core = runtime.core(0).unwrap();
+    let [one, two] = ["one", "two"].map(|name| core.tensor(Placement::Device, 100, name).unwrap());
+    let seen = || runtime.hooks().observed();
+    seen();
+    let all = |operation, status, bytes| pair(operation, status, NOWHERE, bytes, "");
+    let fence = |name| pair(BlockWhileExecuting, OK, (0, 0), 100, name);
+    let pieces = [WritePiece::new(0, &[1; 4]), WritePiece::new(50, &[2; 6])];
+    runtime.write_batch(&[(&one, &pieces), (&two, &pieces[..1])], Fence::Wait).unwrap();
+    let inner = [fence("one"), fence("two"), all(BatchCopyIn, OK, 14)];
+    assert_eq!(seen(), around(all(TensorWriteBatch, OK, 14), inner));
+    let mut back = [0; 6];
+    runtime.read_batch(&mut [(&one, &mut [ReadPiece::new(50, &mut back)])], Fence::Skip).unwrap();
+    assert_eq!(seen(), around(all(TensorReadBatch, OK, 6), [all(BatchCopyOut, OK, 6)]));
+    // Refused before the driver is asked, and by the driver.
+    runtime.write_batch(&[(&one, &[WritePiece::new(99, &[1; 2])])], Fence::Wait).unwrap_err();
+    assert_eq!(seen(), all(TensorWriteBatch, Status::Invalid, 2));
+    runtime.driver().watch(&[Call::CopyBatches]);
+    runtime.driver().fail_nth(1, Errno::EIO);
+    runtime.write_batch(&[(&one, &pieces)], Fence::Skip).unwrap_err();
+    let failed = |operation| all(operation, Status::Failure, 10);
+    assert_eq!(seen(), around(failed(TensorWriteBatch), [failed(BatchCopyIn)]));
+    drop((one, two));
+    runtime.close(None).unwrap();
+    // Without such requests of the driver, each piece is a copy within.
+    let runtime = crate::observer::runtime();
+    let one = runtime.core(0).unwrap().tensor(Placement::Device, 100, "one").unwrap();
+    runtime.hooks().observed();
+    runtime.write_batch(&[(&one, &pieces)], Fence::Skip).unwrap();
+    let copies = [4, 6].map(|bytes| pair(Operation::CopyIn, OK, (0, 0), bytes, "one"));
+    assert_eq!(runtime.hooks().observed(), around(all(TensorWriteBatch, OK, 10), [around(all(BatchCopyIn, OK, 10), copies)]));
+    drop(one);
+    runtime.close(None).unwrap();
+}
+
+#[test]
+fn tensor_operations_that_are_refused_end_as_well() {
+    use Operation::{Allocate, BlockWhileExecuting, CopyIn, TensorAllocate, TensorRead, TensorWrite};
+    let runtime = runtime();
+    let core = runtime.core(0).unwrap();
+    let seen = || runtime.hooks().observed();
+    let on = |operation, status, bytes| pair(operation, status, (0, 0), bytes, "t");
+    refused(core.tensor(Placement::Device, 0, "t"));
+    assert_eq!(seen(), on(TensorAllocate, Status::Invalid, 0));
+    refused(core.tensor(Placement::Device, 1 << 45, "t"));
+    let outer = on(TensorAllocate, Status::Resource, 1 << 45);
+    assert_eq!(seen(), around(outer, [on(Allocate, Status::Resource, 1 << 45)]));
+    let tensor = core.tensor(Placement::Device, 100, "t").unwrap();
+    seen();
+    refused(tensor.read(99, &mut [0; 2]));
+    assert_eq!(seen(), on(TensorRead, Status::Invalid, 2));
+    runtime.driver().watch_all();
+    runtime.driver().fail_nth(1, Errno::EIO);
+    refused(tensor.write(0, &[1; 7]));
+    let inner = [on(BlockWhileExecuting, OK, 100), on(CopyIn, Status::Failure, 7)];
+    assert_eq!(seen(), around(on(TensorWrite, Status::Failure, 7), inner));
+    drop(tensor);
+    runtime.close(None).unwrap();
+}
+
+/// A wait that has something to wait for begins before it and ends after it.
+#[test]
+fn a_wait_for_a_fence_begins_before_it_and_ends_behind_it() {
+    let runtime = runtime();
+    let core = runtime.core(0).unwrap();
+    let tensor = core.tensor(Placement::Device, 100, "t").unwrap();
+    let underway = tensor.begin(Access::Write).unwrap();
+    runtime.hooks().observed();
+    let on = |operation, bytes| pair(operation, OK, (0, 0), bytes, "t");
+    std::thread::scope(|scope| {
+        scope.spawn(|| tensor.read(0, &mut [0; 8]).unwrap());
+        let mut seen = Vec::new();
+        while seen.len() < 2 {
+            seen.extend(runtime.hooks().observed());
+            std::thread::yield_now();
+        }
+        // It waits: nothing ends until the access does.
+        let begun = [on(Operation::TensorRead, 8), on(Operation::BlockWhileExecuting, 100)].map(|[begin, _]| begin);
+        assert_eq!(seen, begun);
+        drop(underway);
+    });
+    let [_, waited] = on(Operation::BlockWhileExecuting, 100);
+    let [_, read] = on(Operation::TensorRead, 8);
+    let [begin, end] = on(Operation::CopyOut, 8);
+    assert_eq!(runtime.hooks().observed(), [waited, begin, end, read]);
+    drop(tensor);
     runtime.close(None).unwrap();
 }

@@ -12,19 +12,19 @@ use crate::books::{KIB, MIB, TestModel, books, finish, held, on_every_arch};
 use crate::plans::{Formula, NOTHING, broken, broken_variable, formula, io, load, refused, region, unload};
 use crate::raw;
 
-const fn plan(variable: u32, kind: VariableKind<'_>, bytes: u64) -> VariablePlan<'_> {
+pub(crate) const fn plan(variable: u32, kind: VariableKind<'_>, bytes: u64) -> VariablePlan<'_> {
     VariablePlan { variable, name: "v", kind, bytes, ..VariablePlan::EMPTY }
 }
 
-const fn buffer(variable: u32, bytes: u64) -> VariablePlan<'static> {
+pub(crate) const fn buffer(variable: u32, bytes: u64) -> VariablePlan<'static> {
     plan(variable, VariableKind::Buffer { source: Some(&Formula) }, bytes)
 }
 
-const fn local(variable: u32, offset: u64, bytes: u64) -> VariablePlan<'static> {
+pub(crate) const fn local(variable: u32, offset: u64, bytes: u64) -> VariablePlan<'static> {
     plan(variable, VariableKind::VirtualTemporary { arena: Arena::Local, offset }, bytes)
 }
 
-const fn pointer(variable: u32, target: u32, io: bool) -> VariablePlan<'static> {
+pub(crate) const fn pointer(variable: u32, target: u32, io: bool) -> VariablePlan<'static> {
     plan(variable, VariableKind::Pointer { target, io }, 0)
 }
 
@@ -55,7 +55,7 @@ fn record(runtime: &TestRuntime, flat: u32, model: &TestModel<'_>, variable: u32
 }
 
 /// Eight bytes of device memory at an address, through the node that holds it.
-fn word(runtime: &TestRuntime, flat: u32, model: &TestModel<'_>, address: u64) -> u64 {
+pub(crate) fn word(runtime: &TestRuntime, flat: u32, model: &TestModel<'_>, address: u64) -> u64 {
     // SAFETY: the heap of a resident model.
     unsafe {
         let nodes = raw::nodes((*raw::model(runtime, flat, model.id())).dmem_allocator);

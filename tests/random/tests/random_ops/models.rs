@@ -4,7 +4,7 @@ use nrt_core::model::{
     Arena, ByteSource, Carveout, Chunks, CopyExecutor, IoPlan, ModelPlan, RegionPlan, SourceError, SubgraphPlan, UcodeLibrary,
     VariableKind, VariablePlan,
 };
-use nrt_core::{Arch, Location, Placement, Status, Usage};
+use nrt_core::{Arch, Location, Status, Usage};
 
 use crate::PAGE;
 use crate::books::{LIBRARY, MEM_REFS, MODELS, Share, arenas};
@@ -174,29 +174,27 @@ impl World<'_> {
         core
     }
 
-    /// Runs a model on tensors that may fit or not.
+    /// Runs a model on two views that may fit or not.
     pub(crate) fn run_model(&mut self) -> usize {
         let (Some(index), true) = (self.rng.index(self.models.len()), self.tensors.len() >= 2) else { return 0 };
         let loaded = self.models.swap_remove(index);
-        let mut input = self.tensors.swap_remove(self.rng.below(self.tensors.len() as u64) as usize);
-        let mut output = self.tensors.swap_remove(self.rng.below(self.tensors.len() as u64) as usize);
-        if self.rng.once_in(2) {
-            std::mem::swap(&mut input, &mut output);
-        }
-        let fits = input.bytes >= loaded.input && output.bytes >= loaded.output;
-        // Plain host memory belongs to no core.
-        let here = [&input, &output].iter().all(|held| held.placement == Placement::Virtual || held.vnc == loaded.vnc);
-        let expected = (!(fits && here)).then_some(Status::Invalid);
-        let outcome = self.forward(expected, || loaded.model.run(&[&input.tensor], &[&output.tensor], Some(0), &CopyExecutor));
-        match (outcome, &input.content) {
-            (Outcome::Done(()), Some(content)) => {
-                output.content = Some(content.iter().copied().cycle().take(output.bytes as usize).collect());
-            }
-            (Outcome::Refused(_), _) if expected.is_some() => {}
-            _ => output.content = None,
+        let count = self.tensors.len() as u64;
+        let input = self.rng.below(count);
+        let output = ((input + 1 + self.rng.below(count - 1)) % count) as usize;
+        let input = input as usize;
+        let wrong = self.cannot_bind(&loaded, input, loaded.input)
+            || self.cannot_bind(&loaded, output, loaded.output)
+            || self.cannot_copy(&self.tensors[input], &self.tensors[output]);
+        let expected = wrong.then_some(Status::Invalid);
+        let tensors = std::mem::take(&mut self.tensors);
+        let lists = (&[&tensors[input].tensor], &[&tensors[output].tensor]);
+        let outcome = self.forward(expected, || loaded.model.run(lists.0, lists.1, Some(0), &CopyExecutor));
+        self.tensors = tensors;
+        if !wrong {
+            self.ran(input, output, &outcome);
+            self.counts.runs += u64::from(matches!(outcome, Outcome::Done(())));
         }
         let core = self.flat(loaded.vnc, 0);
-        self.tensors.extend([input, output]);
         self.models.push(loaded);
         core
     }

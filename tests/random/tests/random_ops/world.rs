@@ -3,12 +3,14 @@
 use std::fmt;
 
 use nrt_core::driver::{Call, Errno};
-use nrt_core::{Dmem, Error, Location, Model, Placement, Status, Tensor, Usage};
+use nrt_core::{Dmem, Error, Location, Model, Status, Usage};
 use nrt_linux::hooks::LinuxHooks;
 use nrt_tests::{TestDriver, TestRuntime};
 
 use crate::books::{CoreBooks, NODES, Share};
 use crate::rng::Rng;
+use crate::sets::Named;
+use crate::views::Held;
 
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Counts {
@@ -18,14 +20,26 @@ pub(crate) struct Counts {
     pub(crate) faults: u64,
     pub(crate) quarantined: u64,
     pub(crate) checks: u64,
+    pub(crate) slices: u64,
+    pub(crate) exchanges: u64,
+    pub(crate) batches: u64,
+    pub(crate) runs: u64,
+    pub(crate) runs_by_sets: u64,
+    /// Views whose bytes were compared.
+    pub(crate) compared: u64,
 }
 
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} operations, {} refused as they should, {} full pools, {} faults, {} quarantined, {} full checks",
+            "{} operations, {} refused as they should, {} full pools, {} faults, {} quarantined, {} full checks; ",
             self.operations, self.refused, self.pools_full, self.faults, self.quarantined, self.checks
+        )?;
+        write!(
+            f,
+            "{} slices, {} storages exchanged, {} batches, {} runs by lists, {} by sets, bytes of {} views compared",
+            self.slices, self.exchanges, self.batches, self.runs, self.runs_by_sets, self.compared
         )
     }
 }
@@ -50,14 +64,6 @@ pub(crate) struct Loaded<'r> {
     pub(crate) output: u64,
 }
 
-pub(crate) struct Held<'r> {
-    pub(crate) tensor: Tensor<'r, TestDriver, LinuxHooks>,
-    pub(crate) vnc: u32,
-    pub(crate) placement: Placement,
-    pub(crate) bytes: u64,
-    pub(crate) content: Option<Vec<u8>>,
-}
-
 pub(crate) struct World<'r> {
     pub(crate) runtime: &'r TestRuntime,
     pub(crate) driver: TestDriver,
@@ -70,6 +76,9 @@ pub(crate) struct World<'r> {
     pub(crate) blocks: Vec<Block<'r>>,
     pub(crate) models: Vec<Loaded<'r>>,
     pub(crate) tensors: Vec<Held<'r>>,
+    /// Views made so far.
+    pub(crate) next_id: u64,
+    pub(crate) sets: Vec<Named<'r>>,
     pub(crate) quarantined: u32,
     /// Grow or shrink: changes now and then, so that pools are full for a while and empty for a while.
     pub(crate) growing: bool,
@@ -98,6 +107,8 @@ impl<'r> World<'r> {
             blocks: Vec::new(),
             models: Vec::new(),
             tensors: Vec::new(),
+            next_id: 0,
+            sets: Vec::new(),
             quarantined: 0,
             growing: true,
         }
@@ -120,16 +131,21 @@ impl<'r> World<'r> {
     /// Does something; gives the flat core it concerned.
     fn operation(&mut self) -> usize {
         let (make, drop) = if self.growing { (32, 14) } else { (14, 32) };
-        let mut dice = self.rng.below(100 + 46);
+        let mut dice = self.rng.below(160 + 62);
         for (weight, operation) in [
             (make, Self::allocate as fn(&mut Self) -> usize),
             (drop, Self::free),
             (18, Self::block_bytes),
             (4, Self::allocate_nonsense),
             (10, Self::load_or_unload),
-            (10, Self::tensor_or_drop),
+            (24, Self::tensor_or_drop),
             (30, Self::tensor_bytes),
             (16, Self::run_model),
+            (4, Self::exchange),
+            (6, Self::look_at_view),
+            (16, Self::batch),
+            (22, Self::set),
+            (14, Self::run_by_sets),
         ] {
             if dice < weight {
                 return operation(self);
@@ -211,10 +227,14 @@ impl<'r> World<'r> {
 
     /// Gives everything back in random order.
     pub(crate) fn finish(mut self) -> (Rng, Counts) {
-        while !(self.blocks.is_empty() && self.models.is_empty() && self.tensors.is_empty()) {
-            let core = match self.rng.below(3) {
+        while !(self.blocks.is_empty() && self.models.is_empty() && self.tensors.is_empty() && self.sets.is_empty()) {
+            let core = match self.rng.below(4) {
                 0 => self.free(),
                 1 => self.unload(),
+                2 => {
+                    self.drop_set();
+                    0
+                }
                 _ => self.drop_tensor(),
             };
             self.check_core(core);
