@@ -124,7 +124,7 @@ fn the_core_gives_these_statuses() {
     }
     let tensor = core.tensor(Placement::Device, 64, "x").unwrap();
     // Through the core's bounce buffer.
-    driver.system().fail::<MemCopy64<'_>>(-1);
+    driver.system().fail::<MemCopyAsync64<'_>>(-1);
     let error = tensor.write(0, &[1; 64]).unwrap_err();
     assert_eq!(error.status, status(Call::Write, false, Errno::EPERM), "{error}");
     drop(tensor);

@@ -16,6 +16,15 @@ fn number<R: Request>() -> u32 {
     R::NUMBER
 }
 
+/// The context after `earlier`: the two take turns, and a synchronous copy has none.
+fn next_context(earlier: u32) -> u32 {
+    match earlier {
+        u32::MAX | 2 => 1,
+        1 => 2,
+        _ => 0,
+    }
+}
+
 impl Fake {
     /// The return value of a request.
     ///
@@ -143,13 +152,16 @@ impl Fake {
             n if n == number::<MemCopyAsync64<'_>>() && wide => {
                 let a = argument!(neuron_ioctl_mem_copy_async64);
                 assert!(a.size <= 2032 * 65536, "ring entries are lost");
-                a.wait_handle = match a.pwait_handle {
-                    u32::MAX | 2 => 1,
-                    1 => 2,
-                    _ => 0,
-                };
+                a.wait_handle = next_context(a.pwait_handle);
                 state.started.push(a.wait_handle);
                 self.copy(state, (a.src_mem_handle, a.src_offset), (a.dst_mem_handle, a.dst_offset), a.size)
+            }
+            n if n == number::<MemCopyAsync<'_>>() && setup.features & feature::ASYNC_DMA != 0 => {
+                let a = argument!(neuron_ioctl_mem_copy_async);
+                let (size, src, dst) = (a.size.into(), a.src_offset.into(), a.dst_offset.into());
+                a.wait_handle = next_context(a.pwait_handle);
+                state.started.push(a.wait_handle);
+                self.copy(state, (a.src_mem_handle, src), (a.dst_mem_handle, dst), size)
             }
             n if n == number::<MemCopyAsyncWait<'_>>() => {
                 let wait = argument!(neuron_ioctl_mem_copy_async_wait).pwait_handle;
