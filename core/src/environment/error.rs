@@ -3,6 +3,7 @@
 use core::fmt;
 
 use crate::Arch;
+use crate::arena::MAX_CORES;
 use crate::driver::Probe;
 use crate::text;
 
@@ -82,8 +83,9 @@ impl Machine {
         Self { arch: probe.arch, devices: probe.devices, cores_per_device: probe.cores_per_device, logical_core_size }
     }
 
-    pub(super) const fn logical_cores(&self) -> u32 {
-        self.devices * self.cores_per_device / self.logical_core_size
+    /// Logical cores that can be named: those of the machine, but no more than a runtime has room for.
+    pub(super) fn logical_cores(&self) -> u32 {
+        (self.devices.saturating_mul(self.cores_per_device) / self.logical_core_size).min(MAX_CORES as u32)
     }
 }
 

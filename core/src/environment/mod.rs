@@ -144,8 +144,9 @@ impl Environment {
         let context = error::Machine::new(machine, size);
         let total = context.logical_cores();
         let visible = get(names::VISIBLE_CORES).map(|entry| parse::core_list(entry, &context, total)).transpose()?.flatten();
+        // With a list the count does not matter (`lnc` §6 B), as long as it is one.
         let count = get(names::NUM_CORES)
-            .map(|entry| parse::number(entry, &context, Expected::CoreCount { total }, |n| n <= u64::from(total)))
+            .map(|entry| parse::number(entry, &context, Expected::CoreCount { total }, |n| visible.is_some() || n <= u64::from(total)))
             .transpose()?;
         let cores = match (visible, count) {
             (Some((first, count)), _) => CoreSelection::Exact { first, count },
@@ -177,7 +178,7 @@ fn logical_core_size(entry: Option<(&'static str, &str)>, machine: &Probe) -> Re
 
 /// `lnc` §6 A3: beyond SUNDA a count is one logical core or whole devices.
 fn whole_devices(count: u32, entry: Option<(&'static str, &str)>, machine: &error::Machine) -> Result<u32, EnvironmentError> {
-    let cores = count * machine.logical_core_size;
+    let cores = count.saturating_mul(machine.logical_core_size);
     let fits = machine.arch == crate::Arch::Sunda || count == 1 || cores.is_multiple_of(machine.cores_per_device);
     match entry {
         Some(entry) if !fits => Err(EnvironmentError::new(entry, 0, Expected::WholeDevices, machine)),

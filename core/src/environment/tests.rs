@@ -87,6 +87,34 @@ fn core_counts() {
     assert_eq!(count(Arch::Sunda, "3"), Ok(CoreSelection::Count(3)));
     let both = parse(Arch::Cayman, 2, &[(names::NUM_CORES, "3"), (names::VISIBLE_CORES, "1-2")]).unwrap();
     assert_eq!(both.cores, CoreSelection::Exact { first: 1, count: 2 });
+    let more = parse(Arch::Cayman, 2, &[(names::NUM_CORES, "99"), (names::VISIBLE_CORES, "1-2")]).unwrap();
+    assert_eq!(more.cores, CoreSelection::Exact { first: 1, count: 2 });
+    let error = parse(Arch::Cayman, 2, &[(names::NUM_CORES, "x"), (names::VISIBLE_CORES, "1-2")]).unwrap_err();
+    assert!(error.starts_with("NEURON_RT_NUM_CORES=\"x\": character 1"), "{error}");
+}
+
+/// More cores than a runtime has room for, and more than fit a number.
+#[test]
+fn machines_beyond_any_number() {
+    let size = (names::LOGICAL_NC_CONFIG, "1");
+    for devices in [64, u32::MAX] {
+        let list = |value| parse(Arch::Cayman, devices, &[size, (names::VISIBLE_CORES, value)]).map(|found| found.cores);
+        assert_eq!(list("248-255"), Ok(CoreSelection::Exact { first: 248, count: 8 }));
+        for beyond in ["256", "300", "0-256", "4294967295"] {
+            assert!(list(beyond).unwrap_err().contains("a logical core number below 256"), "{beyond}");
+        }
+        let count = |value| parse(Arch::Cayman, devices, &[size, (names::NUM_CORES, value)]).map(|found| found.cores);
+        assert_eq!(count("256"), Ok(CoreSelection::Count(256)));
+        assert!(count("257").unwrap_err().contains("from 0 (all) to 256"));
+    }
+}
+
+/// Where one core is all a device has, the only size is said.
+#[test]
+fn the_only_size_is_said() {
+    let probe = Probe { cores_per_device: 1, ..machine(Arch::Cayman, 1) };
+    let error = Environment::parse(&[(names::LOGICAL_NC_CONFIG, "2")], &probe).unwrap_err().to_string();
+    assert!(error.contains("character 1: expected 1, the only logical core size of this machine"), "{error}");
 }
 
 /// `scratchpad` §2.
