@@ -34,8 +34,8 @@ impl FromStr for Fault {
         if !OTHERS.contains(&&*name) && request::named(&name).next().is_none() {
             return Err(format!("there is no request {name}"));
         }
-        let nth = if nth == "*" { Ok(0) } else { nth.parse::<u64>() };
-        let nth = nth.map_err(|_| "N is a number from 1, or * for every request".to_owned())?;
+        let nth = if nth == "*" { Some(0) } else { nth.parse::<u64>().ok().filter(|nth| *nth != 0) };
+        let nth = nth.ok_or("N is a number from 1, or * for every request")?;
         let errno = errno_number(errno).ok_or_else(|| format!("{errno} is neither an errno's name nor its number"))?;
         Ok(Self { name, nth, errno })
     }
@@ -69,7 +69,7 @@ mod tests {
         let seen: Vec<_> = (0..3).map(|_| faults.errno("MEM_FREE")).collect();
         assert_eq!(seen, [None, Some(libc::EINVAL), None]);
         assert_eq!([faults.errno("OPEN"), faults.errno("OPEN")], [Some(libc::EBUSY); 2]);
-        for bad in ["MEM_FREE", "NO_SUCH:1:EIO", "MEM_FREE:x:EIO", "MEM_FREE:1:EWHAT", "MEM_FREE:1:0"] {
+        for bad in ["MEM_FREE", "NO_SUCH:1:EIO", "MEM_FREE:x:EIO", "MEM_FREE:0:EIO", "MEM_FREE:1:EWHAT", "MEM_FREE:1:0"] {
             assert!(bad.parse::<Fault>().is_err(), "{bad}");
         }
     }

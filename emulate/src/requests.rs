@@ -35,7 +35,11 @@ impl Supervisor {
         let mut answering = Call::new(&world.kernel, &program, pid, device, call.args[2]);
         let fault = self.faults.errno(request.name);
         let outcome = match fault {
-            Some(errno) => Outcome::Errno(Errno(errno)),
+            Some(errno) => {
+                // For the trace; what cannot be read is told as zero.
+                answering.fetch(request);
+                Outcome::Errno(Errno(errno))
+            }
             // The argument was read from memory that may be another process's by now, unless the thread still waits.
             None if !self.listener.still_valid(call.id) => return,
             None => answering.run(request, file.misc),

@@ -89,6 +89,7 @@ fn the_trace_in_json_has_these_keys() {
     assert_eq!((&allocations[0]["args"]["size"], &allocations[0]["args"]["nc_id"]), (&4096.into(), &0.into()));
     assert_eq!((&allocations[1]["ret"], &allocations[1]["errno"]), (&(-1).into(), &12.into()));
     assert_eq!(allocations[1]["remark"], "as asked for");
+    assert_eq!(allocations[1]["args"]["size"], 4096);
     let opened: Vec<_> = calls.iter().filter(|line| line["call"] == "open" && line["device"] == 0).collect();
     assert_eq!(opened.len(), 2);
     assert_eq!(opened[0]["path"], "/dev/neuron0");

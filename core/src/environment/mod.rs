@@ -146,7 +146,9 @@ impl Environment {
         let visible = get(names::VISIBLE_CORES).map(|entry| parse::core_list(entry, &context, total)).transpose()?.flatten();
         // With a list the count does not matter (`lnc` §6 B), as long as it is one.
         let count = get(names::NUM_CORES)
-            .map(|entry| parse::number(entry, &context, Expected::CoreCount { total }, |n| visible.is_some() || n <= u64::from(total)))
+            .map(|entry| {
+                parse::number(entry, &context, Expected::CoreCount { total }, |n| visible.is_some() || n <= u64::from(total))
+            })
             .transpose()?;
         let cores = match (visible, count) {
             (Some((first, count)), _) => CoreSelection::Exact { first, count },

@@ -129,7 +129,6 @@ impl fmt::Display for Cause {
             Self::Busy { operations, models } => write!(f, "{operations} operations and {models} models are still in use"),
             Self::Source(what) => write!(f, "the source of the bytes failed: {what}"),
             Self::Config { variable, position } => write!(f, "{variable}: bad value at character {}", position + 1),
-            Self::NotBuilt(what) => write!(f, "not implemented in this version: {what}"),
         }
     }
 }

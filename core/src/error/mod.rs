@@ -375,8 +375,6 @@ pub enum Cause {
         /// Offset of the first bad character.
         position: usize,
     },
-    /// This part is not built yet.
-    NotBuilt(&'static str),
 }
 
 impl Error {

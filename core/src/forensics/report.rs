@@ -302,7 +302,7 @@ impl fmt::Display for Verdict<'_> {
         } else if largest_run < size {
             write!(f, "fragmented: enough is free, but the largest run is {} too short", Size(size - largest_run))
         } else {
-            f.write_str("a run of that length was free: no run is aligned, or bytes were given back just then")
+            f.write_str("a run of that length was free: none is aligned, none is below the last scratchpad page, or it was given back just then")
         }
     }
 }

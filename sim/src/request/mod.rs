@@ -172,8 +172,7 @@ impl<'a> Call<'a> {
         if request.attached && !self.kernel.is_attached(self.pid, self.device) {
             return Outcome::Errno(Errno::EACCES);
         }
-        self.length = request.bytes;
-        let missing = self.environment.read_user(self.address, &mut self.bytes[..request.bytes]);
+        let missing = self.fetch(request);
         if missing != 0 {
             return if request.fault_is_access { Outcome::Errno(Errno::EACCES) } else { Outcome::Value(missing as i64) };
         }
@@ -181,6 +180,12 @@ impl<'a> Call<'a> {
             Some(why) => Outcome::Refused(why),
             None => (request.answer)(self),
         }
+    }
+
+    /// Reads the argument and answers nothing, for a request that is made to fail; gives the bytes that are not readable.
+    pub fn fetch(&mut self, request: &Request) -> u64 {
+        self.length = request.bytes;
+        self.environment.read_user(self.address, &mut self.bytes[..request.bytes])
     }
 
     /// The argument as it is now: what the program gave, and what it gets.

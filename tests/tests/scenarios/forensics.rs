@@ -115,7 +115,7 @@ fn full_and_fragmented_are_told_apart() {
     assert_eq!(refused(core.allocate(1, &aligned)).status, Status::Resource);
     let lines = told(&runtime);
     assert!(lines[0].contains("(alignment: 1.000GB, "), "{lines:#?}");
-    assert!(lines[3].starts_with("a run of that length was free: no run is aligned"), "{lines:#?}");
+    assert!(lines[3].starts_with("a run of that length was free: none is aligned"), "{lines:#?}");
     assert!(lines[4].ends_with("when no free run holds it from a multiple of 1.000GB on"), "{lines:#?}");
     drop((pieces, rest, top));
     close(&runtime);

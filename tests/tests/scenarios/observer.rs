@@ -1,12 +1,14 @@
 //! `dmem` §1, §6, §8, `tensor` §6: what an observer is told, under the documented event ids.
 
 use nrt_core::driver::{Call, Errno};
+use nrt_core::hooks::Level;
+use nrt_core::model::{ModelPlan, SubgraphPlan};
 use nrt_core::observer::{Operation, Phase};
 use nrt_core::{Access, Allocation, Arch, Fence, Placement, ReadPiece, Status, Usage, WritePiece};
 use nrt_sim::{DriverVersion, SimConfig};
 use nrt_tests::{driver, one_device};
 
-use crate::plans::{device, refused};
+use crate::plans::{NOTHING, device, refused};
 use crate::recorder::{RecordedRuntime, Seen, recorded};
 
 fn runtime() -> RecordedRuntime {
@@ -232,5 +234,38 @@ fn a_wait_for_a_fence_begins_before_it_and_ends_behind_it() {
     let [begin, end] = on(Operation::CopyOut, 8);
     assert_eq!(runtime.hooks().observed(), [waited, begin, end, read]);
     drop(tensor);
+    runtime.close(None).unwrap();
+}
+
+/// Pages of the contiguous scratchpad are allocations as well, and tell as much when there is no room.
+#[test]
+fn contiguous_pages_begin_and_end_and_explain_themselves() {
+    const PAGE: u64 = 64 << 20;
+    let machine = driver(SimConfig { hbm_bytes: 2 << 30, ..SimConfig::new(Arch::Sunda) });
+    let runtime = recorded(machine, |config| config.contiguous_scratchpad = true);
+    let core = runtime.core(0).unwrap();
+    runtime.hooks().observed();
+    let subgraph = SubgraphPlan { local_scratchpad_bytes: 2 * PAGE, ..NOTHING };
+    let model = core.load(&ModelPlan { name: "model", subgraphs: &[subgraph] }).unwrap();
+    let pages = |operation, status| pair(operation, status, (0, 0), PAGE, "scratchpad");
+    let both = |operation| [pages(operation, Status::Success), pages(operation, Status::Success)].concat();
+    assert_eq!(runtime.hooks().observed(), both(Operation::Allocate));
+    model.unload().unwrap();
+    assert_eq!(runtime.hooks().observed(), both(Operation::Free));
+
+    // What is in the way leaves much free, but not where the next page must be.
+    let blocked = core.allocate(0, &device((1 << 30) - 2 * PAGE - (16 << 20), Usage::Generic)).unwrap();
+    runtime.hooks().observed();
+    runtime.hooks().take(Level::Error);
+    let large = SubgraphPlan { local_scratchpad_bytes: 4 * PAGE, ..NOTHING };
+    let error = refused(core.load(&ModelPlan { name: "model", subgraphs: &[large] }));
+    assert_eq!(error.status, Status::Resource);
+    let seen = runtime.hooks().observed();
+    assert_eq!(seen[..4], both(Operation::Allocate));
+    assert_eq!(seen[4..6], pages(Operation::Allocate, Status::Resource));
+    assert_eq!(seen[6..], both(Operation::Free));
+    let told = runtime.hooks().take(Level::Error).join("\n");
+    assert!(told.contains("for \"scratchpad\"") && told.contains("none is below the last scratchpad page"), "{told}");
+    drop(blocked);
     runtime.close(None).unwrap();
 }
