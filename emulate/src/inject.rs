@@ -23,6 +23,18 @@ pub(crate) enum Failure {
     Gone(Option<c_int>),
 }
 
+/// What a thread stopped for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    /// The system call it was to make is over.
+    Step,
+    /// A signal, or its process was stopped or goes on: that is told before the end of a step.
+    Other,
+}
+
+/// What the kernel leaves in `rax` when a signal interrupted a call that is to be made again.
+const RESTART: [i64; 4] = [-512, -513, -514, -516];
+
 /// A stopped thread.
 pub(crate) struct Stopped {
     tid: pid_t,
@@ -49,7 +61,7 @@ impl Stopped {
         let there = listener.answer(call.id, Answer::Errno(libc::EAGAIN));
         if interrupted.is_err() || !there {
             // It died while it was being seized; its end is waited for like any other stop.
-            return Err(stopped.wait().err().unwrap_or(Failure::Gone(None)));
+            return Err(stopped.gone());
         }
         stopped.wait()?;
         stopped.registers = stopped.read()?;
@@ -57,39 +69,73 @@ impl Stopped {
     }
 
     /// Waits for the next stop and keeps signals for later.
-    fn wait(&mut self) -> Result<(), Failure> {
+    fn wait(&mut self) -> Result<Stop, Failure> {
+        let status = self.status().ok_or(Failure::Gone(None))?;
+        if !libc::WIFSTOPPED(status) {
+            return Err(Failure::Gone(Some(status)));
+        }
+        let signal = libc::WSTOPSIG(status);
+        if status >> 16 == EVENT_STOP {
+            return Ok(Stop::Other);
+        }
+        if signal == libc::SIGTRAP && self.is_step()? {
+            return Ok(Stop::Step);
+        }
+        // As the kernel does, ordinary signals are kept once.
+        if signal >= libc::SIGRTMIN() || !self.signals.contains(&signal) {
+            self.signals.push(signal);
+        }
+        Ok(Stop::Other)
+    }
+
+    /// The next status; `None` when there is nobody to wait for.
+    fn status(&self) -> Option<c_int> {
         let mut status = 0;
         loop {
             // SAFETY: one integer is written.
             let waited = unsafe { libc::waitpid(self.tid, &raw mut status, libc::__WALL) };
             if waited == self.tid {
-                break;
+                return Some(status);
             }
             if io::Error::last_os_error().raw_os_error() != Some(libc::EINTR) {
-                return Err(Failure::Gone(None));
+                return None;
             }
         }
-        if !libc::WIFSTOPPED(status) {
-            return Err(Failure::Gone(Some(status)));
+    }
+
+    /// Whether the SIGTRAP is the kernel's own, for the end of a step, and not one that somebody sent.
+    fn is_step(&self) -> Result<bool, Failure> {
+        // SAFETY: all zero is a value of this plain struct.
+        let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+        let place: *mut libc::siginfo_t = &raw mut info;
+        ptrace(libc::PTRACE_GETSIGINFO, self.tid, null_mut(), place.cast()).map_err(|_| self.gone())?;
+        Ok(info.si_code > 0)
+    }
+
+    /// A request about a stopped thread failed: it was killed. Its end is waited for; as long as nobody does, its parent is
+    /// not told.
+    fn gone(&self) -> Failure {
+        match self.status() {
+            Some(status) if libc::WIFSTOPPED(status) => {
+                // Not killed after all: it goes on by itself.
+                let _ = ptrace(libc::PTRACE_DETACH, self.tid, null_mut(), null_mut());
+                Failure::Gone(None)
+            }
+            status => Failure::Gone(status),
         }
-        let signal = libc::WSTOPSIG(status);
-        if status >> 16 != EVENT_STOP && signal != libc::SIGTRAP {
-            self.signals.push(signal);
-        }
-        Ok(())
     }
 
     fn read(&self) -> Result<user_regs_struct, Failure> {
         // SAFETY: all zero is a value of this plain struct.
         let mut registers: user_regs_struct = unsafe { std::mem::zeroed() };
         let place: *mut user_regs_struct = &raw mut registers;
-        ptrace(libc::PTRACE_GETREGS, self.tid, null_mut(), place.cast()).map_err(|_| Failure::Gone(None))?;
+        ptrace(libc::PTRACE_GETREGS, self.tid, null_mut(), place.cast()).map_err(|_| self.gone())?;
         Ok(registers)
     }
 
     fn write(&self, registers: &user_regs_struct) -> Result<(), Failure> {
         let place = std::ptr::from_ref(registers).cast_mut();
-        ptrace(libc::PTRACE_SETREGS, self.tid, null_mut(), place.cast()).map_err(|_| Failure::Gone(None))
+        ptrace(libc::PTRACE_SETREGS, self.tid, null_mut(), place.cast()).map_err(|_| self.gone())
     }
 
     /// Makes a system call. `trapped`: the filter will ask about it; calls of other threads that come first are put into
@@ -109,7 +155,7 @@ impl Stopped {
         self.write(&registers)?;
         let mut ask = trapped;
         loop {
-            ptrace(libc::PTRACE_SINGLESTEP, self.tid, null_mut(), null_mut()).map_err(|_| Failure::Gone(None))?;
+            ptrace(libc::PTRACE_SINGLESTEP, self.tid, null_mut(), null_mut()).map_err(|_| self.gone())?;
             while ask && !self.stopped_early() {
                 match listener.receive_within(1) {
                     Ok(Some(call)) if call.tid as pid_t == self.tid => {
@@ -121,11 +167,21 @@ impl Stopped {
                     Err(_) => return Err(Failure::Gone(None)),
                 }
             }
-            self.wait()?;
-            let now = self.read()?;
-            if now.rip == self.registers.rip {
-                return Ok(now.rax as i64);
+            // Whatever else it stops for, the end of the step is still to come: going on before would leave it to the program.
+            if self.wait()? == Stop::Other {
+                continue;
             }
+            let now = self.read()?;
+            if now.rip != self.registers.rip {
+                continue;
+            }
+            let result = now.rax as i64;
+            if !RESTART.contains(&result) {
+                return Ok(result);
+            }
+            // A signal came before the call was asked about.
+            self.write(&registers)?;
+            ask = trapped;
         }
     }
 
@@ -142,13 +198,13 @@ impl Stopped {
     /// Lets the thread go on where nothing is: its process ends as by a fault of its own.
     pub(crate) fn crash(self) -> Result<(), Failure> {
         self.write(&user_regs_struct { rip: 0, orig_rax: u64::MAX, ..self.registers })?;
-        ptrace(libc::PTRACE_DETACH, self.tid, null_mut(), null_mut()).map_err(|_| Failure::Gone(None))
+        ptrace(libc::PTRACE_DETACH, self.tid, null_mut(), null_mut()).map_err(|_| self.gone())
     }
 
     /// Lets the thread go on with a result.
     pub(crate) fn release(self, pid: u32, result: i64) -> Result<(), Failure> {
         self.write(&user_regs_struct { rax: result as u64, orig_rax: u64::MAX, ..self.registers })?;
-        ptrace(libc::PTRACE_DETACH, self.tid, null_mut(), null_mut()).map_err(|_| Failure::Gone(None))?;
+        ptrace(libc::PTRACE_DETACH, self.tid, null_mut(), null_mut()).map_err(|_| self.gone())?;
         for signal in self.signals {
             // SAFETY: numbers; the thread was there a moment ago.
             unsafe { libc::syscall(libc::SYS_tgkill, pid as pid_t, self.tid, signal) };

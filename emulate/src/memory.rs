@@ -137,13 +137,18 @@ impl Device {
     fn new(config: &SimConfig, index: u32) -> io::Result<Self> {
         let name = std::ffi::CString::new(format!("neuron{index}"))?;
         // SAFETY: a C string and flags.
-        let fd = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) };
+        let fd = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) };
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
         // SAFETY: just made, nobody else's.
         let file = File::from(unsafe { OwnedFd::from_raw_fd(fd) });
         file.set_len(ADDRESS_SPACE as u64)?;
+        // Programs have descriptors of it: the mappings below must stay as long as they are.
+        // SAFETY: an open descriptor and numbers.
+        if unsafe { libc::fcntl(fd, libc::F_ADD_SEALS, libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL) } < 0 {
+            return Err(io::Error::last_os_error());
+        }
         let metadata = file.metadata()?;
         let mut bases = [null_mut(); REGIONS];
         let channels = (0..config.arch.channels_per_device()).map(|channel| Region::Hbm { device: index, channel });
