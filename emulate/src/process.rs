@@ -120,6 +120,15 @@ impl Processes {
         self.all.keys().copied().collect()
     }
 
+    /// Kills them all.
+    pub(crate) fn kill(&self) {
+        for process in self.all.values() {
+            let fd = process.pidfd.as_raw_fd();
+            // SAFETY: numbers, and no information about the signal. A process that is gone already is fine.
+            unsafe { libc::syscall(libc::SYS_pidfd_send_signal, fd, libc::SIGKILL, std::ptr::null::<libc::siginfo_t>(), 0) };
+        }
+    }
+
     /// Processes that are replacing their program.
     pub(crate) fn in_exec(&self) -> Vec<u32> {
         self.all.values().filter(|process| process.exec.is_some()).map(|process| process.pid).collect()

@@ -240,7 +240,8 @@ impl Supervisor {
         self.not_executed.as_ref()
     }
 
-    /// A terminal signals the program itself; what is meant for the emulator goes to the program.
+    /// A terminal signals the program itself; what is meant for the emulator goes to the program, and ends what it left
+    /// behind once it has ended.
     fn forward_signals(&self) {
         // SAFETY: all zero is a value of this plain struct.
         let mut info: libc::signalfd_siginfo = unsafe { std::mem::zeroed() };
@@ -248,7 +249,10 @@ impl Supervisor {
         // SAFETY: the buffer has the size that is told.
         while unsafe { libc::read(self.signals.as_raw_fd(), (&raw mut info).cast(), size) } == size as isize {
             let signal = info.ssi_signo as i32;
-            if (signal == libc::SIGTERM || signal == libc::SIGHUP) && self.status.is_none() {
+            if self.status.is_some() {
+                // What the program left behind is all there is to wait for.
+                self.processes.kill();
+            } else if signal == libc::SIGTERM || signal == libc::SIGHUP || info.ssi_pid != 0 {
                 // SAFETY: the child was not waited for, so its id is its own.
                 unsafe { libc::kill(self.main as libc::pid_t, signal) };
             }

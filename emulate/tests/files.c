@@ -201,11 +201,16 @@ static void replaced(int misc) {
 /* A child that allocates through the descriptors of its parent: the real driver kills it. */
 static void forked(void) {
     int fd = device(O_RDWR);
+    uint64_t first = allocate(fd, 4096);
     pid_t child = fork();
     if (child == 0) {
         uint64_t handle = 0;
         struct alloc a = { .size = 4096, .handle = (uint64_t)&handle };
+        struct info i = { .handle = first };
+        errno = 0;
+        int told = ioctl(fd, INFO, &i) == -1 ? errno : 0;
         signal(SIGSEGV, SIG_DFL);
+        if (told) _exit(told);
         _exit(ioctl(fd, ALLOC, &a) == -1 ? errno : 0);
     }
     int status;

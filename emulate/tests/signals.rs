@@ -1,11 +1,14 @@
 //! Programs that are interrupted, stopped, replaced or killed while they map device memory (`signals.c`).
 
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
 mod common;
 
 use common::{compile, emulate, good};
 
 fn run(how: &str, rounds: &str) -> (String, String) {
-    let program = compile("signals.c", &format!("signals-{how}"), &["-pthread"]);
+    let program = compile("signals.c", &format!("signals-{how}"), &[]);
     let output = emulate(&["--report"]).arg(program).args([how, rounds]).output().expect("the emulator");
     (good(&output), String::from_utf8_lossy(&output.stderr).into_owned())
 }
@@ -40,4 +43,17 @@ fn a_program_that_maps_can_be_replaced() {
 #[test]
 fn the_memory_behind_a_device_keeps_its_length() {
     check("shrink", "1", "not shorter\n");
+}
+
+/// When only what the program left behind is still there, a signal to the emulator ends it; the status is the program's.
+#[test]
+fn what_a_program_leaves_behind_ends_with_the_emulator() {
+    let script = "(while kill -0 $$ 2>/dev/null; do :; done; echo ended; exec sleep 600) & exit 5";
+    let mut emulator = emulate(&[]).args(["sh", "-c", script]).stdout(Stdio::piped()).spawn().expect("the emulator");
+    let mut said = String::new();
+    BufReader::new(emulator.stdout.as_mut().expect("a pipe")).read_line(&mut said).expect("the word of the child");
+    assert_eq!(said, "ended\n");
+    // SAFETY: a child that was not waited for.
+    assert_eq!(unsafe { libc::kill(emulator.id() as libc::pid_t, libc::SIGTERM) }, 0);
+    assert_eq!(emulator.wait().expect("its end").code(), Some(5));
 }

@@ -172,6 +172,11 @@ impl<'a> Call<'a> {
         if request.attached && !self.kernel.is_attached(self.pid, self.device) {
             return Outcome::Errno(Errno::EACCES);
         }
+        // The real driver lets most of these through: the memory and the queues are those of the process that opened.
+        if self.kernel.config().strict && !request.misc && !self.kernel.is_attached(self.pid, self.device) {
+            self.environment.hazard("use after fork: this process has not opened the device, its descriptor is another's");
+            return Outcome::Errno(Errno::EACCES);
+        }
         let missing = self.fetch(request);
         if missing != 0 {
             return if request.fault_is_access { Outcome::Errno(Errno::EACCES) } else { Outcome::Value(missing as i64) };
