@@ -3,6 +3,7 @@
 
 mod appliance;
 mod info;
+mod kills;
 mod programs;
 mod users;
 
