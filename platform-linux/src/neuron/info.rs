@@ -35,7 +35,8 @@ pub struct DeviceInfo {
     pub cores: u32,
     /// HBM channels.
     pub channels: u32,
-    /// Bytes of one channel, the firmware's 16 MiB included.
+    /// Bytes of one channel as the architecture has them, the firmware's 16 MiB included: drivers tell the size of open devices only,
+    /// see [`LinuxDriver::channel_bytes`].
     pub channel_bytes: u64,
     /// Bytes in use on each channel, by all processes, counted by the core that allocated them and without the firmware's
     /// part; `None` when the driver's files cannot be read.
