@@ -185,8 +185,8 @@ impl<'r, D: Driver, H: Hooks> Tensor<'r, D, H> {
         self.with(|tensor| self.runtime.system.tensor_allocation(tensor))
     }
 
-    /// Marks an access of somebody outside the runtime: reads and writes wait for it until the mark is dropped. The thread that
-    /// holds the mark waits for itself, for ever, when it writes the tensor (or, with a mark of a write, reads it).
+    /// Marks an access of somebody outside the runtime: reads and writes wait for it until the mark is dropped.
+    /// A thread that writes to the tensor while it holds a mark itself, or reads it while it holds one for writing, waits for ever.
     ///
     /// # Errors
     /// `NRT_INVALID` for a tensor without storage, `NRT_CLOSED` after close.
