@@ -75,11 +75,10 @@ fn through(door: &Door<'_>, job: Job<'_>) {
     config.logical_core_size = Some(deployment.logical_core_size);
     config.scratchpad_page_size = SCRATCHPAD_PAGE_BYTES;
     config.contiguous_scratchpad = deployment.contiguous_scratchpad;
+    // A debugger finds the tree by its name from the first device on, and a second runtime in the process is refused.
+    config.process_wide = true;
     match Runtime::init(&STORAGE, &reserved, config) {
         Ok(runtime) => {
-            if let Err(error) = runtime.install() {
-                findings.fail(format_args!("the context tree cannot be installed: {error}"));
-            }
             if let Some(bytes) = reserve {
                 reserve_everywhere(&runtime, bytes, findings);
             }
