@@ -188,6 +188,17 @@ void nrt_c_model_look_ups(unsigned core, uint32_t id, uint32_t variable, unsigne
             abort();
 }
 
+/* `n` times: takes the model, reads its id, gives it back. No state check: nothing but the table. */
+void nrt_c_model_takes(unsigned core, uint32_t id, unsigned n)
+{
+    struct model *model;
+    while (n--) {
+        if (acquire(&cores[core], id, &model) || *(volatile uint32_t *)&model->id != id)
+            abort();
+        release(model);
+    }
+}
+
 /* References held on all models: 0 when everything was given back. */
 uint64_t nrt_c_model_references(void)
 {

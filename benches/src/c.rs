@@ -48,6 +48,7 @@ mod raw {
         pub(super) fn nrt_c_model_look_up(core: c_uint, id: u32, variable: u32) -> c_int;
         pub(super) fn nrt_c_model_runs(core: c_uint, id: u32, n: c_uint);
         pub(super) fn nrt_c_model_look_ups(core: c_uint, id: u32, variable: u32, n: c_uint);
+        pub(super) fn nrt_c_model_takes(core: c_uint, id: u32, n: c_uint);
         pub(super) fn nrt_c_model_references() -> u64;
         pub(super) safe fn nrt_c_mutex_pairs(n: c_uint);
         pub(super) safe fn nrt_c_preemptions() -> c_long;
@@ -201,6 +202,12 @@ impl CModel {
     pub fn runs(&self, n: u32) {
         // SAFETY: resident for ever.
         unsafe { raw::nrt_c_model_runs(self.core, self.id, n) };
+    }
+
+    /// Takes it, reads a word of it, gives it back, `n` times.
+    pub fn takes(&self, n: u32) {
+        // SAFETY: resident for ever.
+        unsafe { raw::nrt_c_model_takes(self.core, self.id, n) };
     }
 
     /// Takes it, looks for a variable it does not have, gives it back, `n` times.

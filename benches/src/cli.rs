@@ -11,7 +11,7 @@ use crate::counts::{self, Missing};
 use crate::measure::{self, Effort, Scenario};
 use crate::models::Models;
 use crate::report::{self, Measured};
-use crate::{floor, machine, node, world};
+use crate::{bars, drain, floor, machine, node, pool, world};
 
 const HELP: &str = "\
 Measures the memory core side by side with the original's shape in C and with allocators.
@@ -113,7 +113,13 @@ fn list(filter: &str) {
 }
 
 fn all<'a>(world: node::LinuxWorld, models: &'a Models) -> Vec<Scenario<'a>> {
-    floor::scenarios().into_iter().chain(node::scenarios(world)).chain(models.scenarios()).collect()
+    floor::scenarios()
+        .into_iter()
+        .chain(pool::scenarios())
+        .chain(node::scenarios(world))
+        .chain(models.scenarios())
+        .chain(drain::scenarios())
+        .collect()
 }
 
 /// Measures every scenario whose name contains `filter`; `show` sees each one as it is done.
@@ -133,6 +139,7 @@ pub fn measure_all(effort: Effort, filter: &str, mut show: impl FnMut(&Measured)
         results.push(measured);
     }
     node::verify(world)?;
+    drain::verify()?;
     models.finish()?;
     Ok(results)
 }
@@ -152,6 +159,7 @@ fn times(effort: Effort, filter: &str) -> Result<(), String> {
     if results.is_empty() {
         return Err(format!("no scenario is called {filter:?}; --list shows all"));
     }
+    print!("{}", bars::table(&bars::verdicts(&results)));
     let json = report::json(&results, effort);
     match json["method"]["interval_coverage"].as_f64() {
         Some(coverage) => println!("\nRatios: median of {} runs and its {:.0} % interval.", effort.runs, coverage * 100.0),

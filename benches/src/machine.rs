@@ -34,7 +34,36 @@ pub fn versions() -> Value {
         "cc_flags": "-O2 -pthread",
         "libc": c::library_version(),
         "mimalloc": c::mimalloc_version(),
+        "crates": crates(),
     })
+}
+
+/// Peers that are crates.
+const CRATES: [&str; 11] = [
+    "arc-swap",
+    "heapless",
+    "mimalloc",
+    "offset-allocator",
+    "papaya",
+    "range-alloc",
+    "rlsf",
+    "scc",
+    "sharded-slab",
+    "slotmap",
+    "talc",
+];
+
+/// Their versions, from the lock file this program was built with.
+fn crates() -> serde_json::Map<String, Value> {
+    let mut lines = include_str!("../../Cargo.lock").lines();
+    let mut found = serde_json::Map::new();
+    while let Some(line) = lines.next() {
+        let value = |line: &str, key| line.strip_prefix(key).map(|rest: &str| rest.trim_matches('"').to_owned());
+        let Some(name) = value(line, "name = ").filter(|name| CRATES.contains(&name.as_str())) else { continue };
+        let version = lines.next().and_then(|line| value(line, "version = "));
+        found.insert(name, json!(version));
+    }
+    found
 }
 
 /// Where results go: `nrt-bench` in the target directory this program was built in.

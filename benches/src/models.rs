@@ -1,14 +1,16 @@
 //! Groups `model` and `look-up`: taking and giving back the reference of a resident model.
 //!
-//! The public face has no bare take and release, so two operations around them are measured: `model` is a whole run of
+//! Two operations of the public face around a bare take and release, which is group `acquire`: `model` is a whole run of
 //! nothing; `look-up` asks for a variable the model does not have, which takes the model, misses, and gives it back.
 
 use std::hint::black_box;
 
 use nrt_core::Model;
+use nrt_core::bare::Database;
 use nrt_core::hooks::Hooks;
 use nrt_linux::hooks::LinuxHooks;
 
+use crate::acquire::Maps;
 use crate::c::{self, CModel};
 use crate::driver::NullDriver;
 use crate::hooks::RememberedThreadId;
@@ -25,6 +27,8 @@ pub struct Models {
     linux: Side<LinuxHooks>,
     remembered: Side<RememberedThreadId>,
     c: [Vec<CModel>; 2],
+    database: Database<'static, NullDriver, LinuxHooks>,
+    maps: Maps,
 }
 
 struct Side<H: Hooks + 'static> {
@@ -66,13 +70,16 @@ impl Models {
     pub fn new(world: World<LinuxHooks>) -> Self {
         let linux = Side::new(world);
         let c = [0, 1].map(|core| linux.models[core].iter().map(|model| CModel::load(core as u32, model.id())).collect());
-        Self { linux, remembered: Side::new(world::open(RememberedThreadId::default())), c }
+        let database = linux.cores[0].bare_database().unwrap_or_else(|error| panic!("core 0: {error}"));
+        let maps = Maps::new(linux.models[0].iter().map(Model::id).collect());
+        Self { linux, remembered: Side::new(world::open(RememberedThreadId::default())), c, database, maps }
     }
 
-    /// Every scenario of both groups.
+    /// Every scenario of both groups, and those of `acquire`.
     #[must_use]
     pub fn scenarios(&self) -> Vec<Scenario<'_>> {
-        vec![
+        let mut scenarios = self.maps.scenarios(&self.database, &self.c[0]);
+        scenarios.extend([
             self.run("model/1 thread", 1, [0, 0]),
             self.run("model/2 threads, one core", 2, [0, 0]),
             self.run("model/2 threads, two cores", 2, [0, 1]),
@@ -80,13 +87,14 @@ impl Models {
             self.look_up("look-up/2 threads, one model", 2, [(0, 10), (0, 10)]),
             self.look_up("look-up/2 threads, two models of a core", 2, [(0, 10), (0, 40)]),
             self.look_up("look-up/2 threads, two cores", 2, [(0, 10), (1, 10)]),
-        ]
+        ]);
+        scenarios
     }
 
     fn run(&self, name: &'static str, threads: usize, cores: [usize; 2]) -> Scenario<'_> {
         let touches = "gate, who-am-I twice (a system call each), execution lock, table walk, reference, binding of no \
                        tensors, running model and thread set and cleared, one call of an executor";
-        let locks = "execution and database lock 1x each; 8 atomic read-modify-writes in all";
+        let locks = "execution lock 1x; 6 atomic read-modify-writes in all";
         let peers = vec![
             Peer { name: "nrt", touches, locks, work: Box::new(move |thread, n| self.linux.run(cores[thread], n)) },
             Peer {
@@ -111,7 +119,7 @@ impl Models {
             Peer {
                 name: "nrt",
                 touches: "gate, table walk, reference, walk of an empty chain of 1,024, an error with its cause",
-                locks: "database lock 1x; 6 atomic read-modify-writes in all",
+                locks: "none; 4 atomic read-modify-writes in all",
                 work: Box::new(move |thread, n| {
                     let (core, model) = targets[thread];
                     let model = &self.linux.models[core][model];

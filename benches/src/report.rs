@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
+use crate::bars;
 use crate::machine;
 use crate::measure::{BATCH, Effort, Row};
 use crate::stats::Summary;
@@ -98,6 +99,14 @@ pub fn json(results: &[Measured], effort: Effort) -> Value {
             }
         }
     }
+    let (mut named, mut named_intervals, mut judged) = (Map::new(), Map::new(), Map::new());
+    for verdict in bars::verdicts(results) {
+        let name = verdict.name.to_owned();
+        named.insert(name.clone(), json!(verdict.ratio.median));
+        named_intervals.insert(name.clone(), json!([verdict.ratio.low, verdict.ratio.high]));
+        let side = if verdict.at_most { "at_most" } else { "at_least" };
+        judged.insert(name, json!({ side: verdict.bar, "passes": verdict.passes }));
+    }
     json!({
         "machine": machine::machine(),
         "versions": machine::versions(),
@@ -107,12 +116,16 @@ pub fn json(results: &[Measured], effort: Effort) -> Value {
             "rounds": effort.rounds,
             "slice_ns": effort.slice.as_nanos() as u64,
             "times": "means of batches, per operation",
-            "ratios": "median batch of the peer / median batch of the first peer of the scenario, median over runs",
+            "ratios": "those with a bar: time of the peer / time of nrt, where the bar is an upper one the inverse; medians of batches, means where two threads meet; median over runs",
+            "ratios_of_medians": "median batch of the peer / median batch of the first peer of the scenario, median over runs",
             "interval_coverage": coverage,
         },
         "rows": rows,
-        "ratios": ratios,
-        "ratio_intervals": intervals,
+        "ratios": named,
+        "ratio_intervals": named_intervals,
+        "verdicts": judged,
+        "ratios_of_medians": ratios,
+        "ratio_of_medians_intervals": intervals,
         "ratios_of_means": means,
         "ratio_of_means_intervals": mean_intervals,
     })

@@ -11,7 +11,7 @@ fn every_group_runs_and_leaves_nothing_behind() {
         Err(left) => panic!("{left}"),
     };
     let groups: std::collections::BTreeSet<_> = results.iter().filter_map(|measured| measured.name.split('/').next()).collect();
-    assert_eq!(groups.into_iter().collect::<Vec<_>>(), ["floor", "look-up", "model", "node"]);
+    assert_eq!(groups.into_iter().collect::<Vec<_>>(), ["acquire", "drain", "floor", "look-up", "model", "node", "pool"]);
     for measured in &results {
         assert_eq!(measured.rows.is_some(), measured.threads <= processors().len(), "{}", measured.name);
         assert!(report::table(measured).contains(measured.name));
@@ -22,5 +22,15 @@ fn every_group_runs_and_leaves_nothing_behind() {
         assert!(row["p999_ns"].as_f64() <= row["max_ns"].as_f64(), "{row}");
     }
     assert!(json["machine"]["processors"].as_u64() > Some(0));
-    assert!(json["ratios"].as_object().is_some_and(|ratios| ratios.len() >= 8));
+    for name in [
+        "pool_vs_heapless",
+        "pool_vs_calloc",
+        "object_vs_c_object_path",
+        "acquire_vs_documented_1t",
+        "acquire_vs_papaya_guard",
+        "drain_vs_futex_wake",
+    ] {
+        assert!(json["ratios"][name].as_f64() > Some(0.0), "{name}");
+        assert!(json["ratio_intervals"][name].as_array().is_some_and(|ends| ends.len() == 2), "{name}");
+    }
 }

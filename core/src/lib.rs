@@ -122,6 +122,8 @@ mod fmt;
 pub mod abi;
 pub mod arch;
 mod arena;
+#[doc(hidden)]
+pub mod bare;
 pub mod context;
 mod dmem;
 pub mod driver;

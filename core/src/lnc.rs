@@ -10,13 +10,16 @@ use crate::error::{Cause, Error, Result};
 /// Settles the logical core size (`lnc` §4). SUNDA is forced to 1 whatever is asked, as in the original.
 ///
 /// # Errors
-/// `NRT_INVALID` when the size is 0, not a power of two, larger than 2, or does not divide the cores of a device. The
-/// original aborts on the first and the last.
-pub(crate) fn logical_core_size(arch: Arch, cores_per_device: u32, asked: Option<u32>) -> Result<u32> {
+/// `NRT_INVALID` when the size is 0, not a power of two, larger than 2, does not divide the cores of a device, or is not the
+/// `only` one of a restricted kind of instance. The original aborts on the first and on one that does not divide.
+pub(crate) fn logical_core_size(arch: Arch, cores_per_device: u32, only: Option<u32>, asked: Option<u32>) -> Result<u32> {
     if arch == Arch::Sunda {
         return Ok(1);
     }
-    let size = asked.unwrap_or(arch.default_logical_core_size(cores_per_device));
+    let size = asked.or(only).unwrap_or(arch.default_logical_core_size(cores_per_device));
+    if let Some(only) = only.filter(|&only| only != size) {
+        return Err(Error::invalid(Cause::InstanceCoreSize { size, only }));
+    }
     let largest = MAX_CORES_PER_VCORE as u32;
     if size == 0 || !size.is_power_of_two() || size > largest || !cores_per_device.is_multiple_of(size) {
         return Err(Error::invalid(Cause::LogicalCoreSize { size, cores_per_device, largest }));
@@ -83,15 +86,15 @@ mod tests {
     #[test]
     fn sizes() {
         for asked in [None, Some(0), Some(2), Some(7)] {
-            assert_eq!(logical_core_size(Arch::Sunda, 2, asked), Ok(1));
+            assert_eq!(logical_core_size(Arch::Sunda, 2, None, asked), Ok(1));
         }
-        assert_eq!(logical_core_size(Arch::Cayman, 8, None), Ok(2));
-        assert_eq!(logical_core_size(Arch::Mariana, 8, Some(1)), Ok(1));
-        assert_eq!(logical_core_size(Arch::Cayman, 1, None), Ok(1));
+        assert_eq!(logical_core_size(Arch::Cayman, 8, None, None), Ok(2));
+        assert_eq!(logical_core_size(Arch::Mariana, 8, None, Some(1)), Ok(1));
+        assert_eq!(logical_core_size(Arch::Cayman, 1, None, None), Ok(1));
         for bad in [0, 3, 4, 8, u32::MAX] {
-            assert!(logical_core_size(Arch::Cayman, 8, Some(bad)).is_err(), "{bad}");
+            assert!(logical_core_size(Arch::Cayman, 8, None, Some(bad)).is_err(), "{bad}");
         }
-        assert!(logical_core_size(Arch::Cayman, 1, Some(2)).is_err());
+        assert!(logical_core_size(Arch::Cayman, 1, None, Some(2)).is_err());
     }
 
     /// `lnc` §2.

@@ -80,7 +80,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
         // SAFETY: exclusive by contract.
         let answer = unsafe { self.return_range(core, node) };
         // SAFETY: as above.
-        let (size, pa) = unsafe { ((*node.as_ptr()).size, (*node.as_ptr())._pa) };
+        let (size, pa) = unsafe { ((*node.as_ptr()).size as u64, (*node.as_ptr())._pa) };
         trace!("free {} bytes, ND{}:NC{}, at {}", size, core.device, core.core, pa);
         let side = self.arenas.core(core.device, core.core);
         {

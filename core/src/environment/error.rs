@@ -20,6 +20,11 @@ pub enum Expected {
         /// The only size that is possible, when there is just one.
         only: Option<u32>,
     },
+    /// The one logical core size of a restricted kind of instance.
+    InstanceCoreSize {
+        /// That size.
+        only: u32,
+    },
     /// A number of logical cores, at most `total`.
     CoreCount {
         /// Logical cores of the machine.
@@ -55,6 +60,7 @@ impl fmt::Display for Expected {
             Self::Flag => f.write_str("0 or 1"),
             Self::CoreSize { only: None } => f.write_str("a logical core size of 1 or 2"),
             Self::CoreSize { only: Some(size) } => write!(f, "{size}, the only logical core size of this machine"),
+            Self::InstanceCoreSize { only } => write!(f, "only size {only} on this instance"),
             Self::CoreCount { total } => write!(f, "a number of logical cores from 0 (all) to {total}"),
             Self::WholeDevices => f.write_str("one logical core, or a number that fills whole devices (or name the cores)"),
             Self::CoreNumber => f.write_str("a logical core number"),

@@ -10,6 +10,7 @@ pub use error::{EnvironmentError, Expected};
 
 use crate::arena::MAX_CORES;
 use crate::driver::Probe;
+use crate::instance::Instance;
 use crate::lnc;
 use crate::scratchpad::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE};
 
@@ -65,6 +66,8 @@ pub struct Environment {
     pub logical_core_size: u32,
     /// Which logical cores.
     pub cores: CoreSelection,
+    /// Cores are named and counted, so that the count is passed over; init warns of it.
+    pub count_ignored: bool,
     /// Scratchpad page in bytes.
     pub scratchpad_page_size: u64,
     /// Scratchpad of an HBM's cores on one core.
@@ -104,8 +107,25 @@ impl Environment {
     /// # Ok::<(), nrt_core::environment::EnvironmentError>(())
     /// ```
     pub fn parse(pairs: &[(&str, &str)], machine: &Probe) -> Result<Self, EnvironmentError> {
+        Self::parse_on(&Instance::UNKNOWN, pairs, machine)
+    }
+
+    /// As [`parse`](Self::parse), on a machine whose kind is known: it may have one logical core size only
+    /// ([`Instance::only_logical_core_size`]).
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    ///
+    /// ```
+    /// use nrt_core::{Arch, driver::Probe, environment::Environment, instance::Instance};
+    /// let machine = Probe { arch: Arch::Cayman, revision: 1, devices: 1, cores_per_device: 8, features: 0xFF };
+    /// let instance = Instance { only_logical_core_size: Some(2), ..Instance::UNKNOWN };
+    /// let error = Environment::parse_on(&instance, &[("NEURON_LOGICAL_NC_CONFIG", "1")], &machine).unwrap_err();
+    /// assert!(error.to_string().contains("expected only size 2 on this instance"));
+    /// ```
+    pub fn parse_on(instance: &Instance, pairs: &[(&str, &str)], machine: &Probe) -> Result<Self, EnvironmentError> {
         let get = |name| get(pairs, name);
-        let (size, cores) = Self::cores(pairs, machine)?;
+        let (size, cores) = Self::cores_on(instance, pairs, machine)?;
         let context = error::Machine::new(machine, size);
         let flag = |name| get(name).map_or(Ok(false), |entry| parse::flag(entry, &context));
         let page = get(names::SCRATCHPAD_PAGE_SIZE).or_else(|| get(names::ONE_TMPBUF_PAGE_SIZE));
@@ -119,6 +139,7 @@ impl Environment {
         Ok(Self {
             logical_core_size: size,
             cores,
+            count_ignored: matches!(cores, CoreSelection::Exact { .. }) && get(names::NUM_CORES).is_some(),
             scratchpad_page_size,
             scratchpad_on_single_core: flag(names::SCRATCHPAD_SINGLE_CORE)?,
             contiguous_scratchpad: flag(names::CONTIGUOUS_SCRATCHPAD)?,
@@ -139,8 +160,21 @@ impl Environment {
     /// # Errors
     /// As [`parse`](Self::parse), for the first four of the [`names`].
     pub fn cores(pairs: &[(&str, &str)], machine: &Probe) -> Result<(u32, CoreSelection), EnvironmentError> {
+        Self::cores_on(&Instance::UNKNOWN, pairs, machine)
+    }
+
+    /// As [`cores`](Self::cores), on a machine whose kind is known.
+    ///
+    /// # Errors
+    /// As [`cores`](Self::cores).
+    pub fn cores_on(
+        instance: &Instance,
+        pairs: &[(&str, &str)],
+        machine: &Probe,
+    ) -> Result<(u32, CoreSelection), EnvironmentError> {
         let get = |name| get(pairs, name);
-        let size = logical_core_size(get(names::LOGICAL_NC_CONFIG).or_else(|| get(names::VIRTUAL_CORE_SIZE)), machine)?;
+        let entry = get(names::LOGICAL_NC_CONFIG).or_else(|| get(names::VIRTUAL_CORE_SIZE));
+        let size = logical_core_size(entry, instance.only_logical_core_size, machine)?;
         let context = error::Machine::new(machine, size);
         let total = context.logical_cores();
         let visible = get(names::VISIBLE_CORES).map(|entry| parse::core_list(entry, &context, total)).transpose()?.flatten();
@@ -165,17 +199,24 @@ fn get<'a>(pairs: &[(&str, &'a str)], name: &'static str) -> Option<(&'static st
 }
 
 /// `lnc` §4: SUNDA is 1 whatever is set; else the value, or 2 (1 on devices with one core).
-fn logical_core_size(entry: Option<(&'static str, &str)>, machine: &Probe) -> Result<u32, EnvironmentError> {
-    let default = lnc::logical_core_size(machine.arch, machine.cores_per_device, None).unwrap_or(1);
+fn logical_core_size(
+    entry: Option<(&'static str, &str)>,
+    instance: Option<u32>,
+    machine: &Probe,
+) -> Result<u32, EnvironmentError> {
+    let size = |asked| lnc::logical_core_size(machine.arch, machine.cores_per_device, instance, asked);
+    let default = size(None).unwrap_or(1);
     let Some(entry) = entry else { return Ok(default) };
     if machine.arch == crate::Arch::Sunda {
         return Ok(default);
     }
     let context = error::Machine::new(machine, default);
-    let possible =
-        |n: u64| u32::try_from(n).is_ok_and(|n| lnc::logical_core_size(machine.arch, machine.cores_per_device, Some(n)).is_ok());
-    let only = if possible(2) { None } else { Some(1) };
-    parse::number(entry, &context, Expected::CoreSize { only }, possible).map(|n| n as u32)
+    let possible = |n: u64| u32::try_from(n).is_ok_and(|n| size(Some(n)).is_ok());
+    let expected = match instance {
+        Some(only) => Expected::InstanceCoreSize { only },
+        None => Expected::CoreSize { only: if possible(2) { None } else { Some(1) } },
+    };
+    parse::number(entry, &context, expected, possible).map(|n| n as u32)
 }
 
 /// `lnc` §6 A3: beyond SUNDA a count is one logical core or whole devices.

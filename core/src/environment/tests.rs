@@ -117,6 +117,23 @@ fn the_only_size_is_said() {
     assert!(error.contains("character 1: expected 1, the only logical core size of this machine"), "{error}");
 }
 
+/// `lnc` §4, step 5: a restricted kind of instance has size 2 only, and that is its default; SUNDA is not asked.
+#[test]
+fn the_only_size_of_an_instance_is_said() {
+    let instance = Instance { only_logical_core_size: Some(2), ..Instance::UNKNOWN };
+    let size = |arch, value| Environment::cores_on(&instance, &[(names::LOGICAL_NC_CONFIG, value)], &machine(arch, 1));
+    for bad in ["1", "4", "0", "x"] {
+        let error = size(Arch::Cayman, bad).unwrap_err().to_string();
+        let expected = format!(
+            "NEURON_LOGICAL_NC_CONFIG=\"{bad}\": character 1: expected only size 2 on this instance; this machine has 1 device"
+        );
+        assert!(error.starts_with(&expected), "{error}");
+    }
+    assert_eq!(size(Arch::Cayman, "2").unwrap().0, 2);
+    assert_eq!(size(Arch::Sunda, "1").unwrap().0, 1);
+    assert_eq!(Environment::parse_on(&instance, &[], &machine(Arch::Mariana, 1)).unwrap().logical_core_size, 2);
+}
+
 /// `scratchpad` §2.
 #[test]
 fn scratchpad_variables() {

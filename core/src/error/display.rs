@@ -69,6 +69,9 @@ impl fmt::Display for Cause {
                 f,
                 "logical core size {size} is not possible, expected a power of two from 1 to {largest} that divides {cores_per_device} cores per device"
             ),
+            Self::InstanceCoreSize { size, only } => {
+                write!(f, "logical core size {size} is not possible, expected only size {only} on this instance")
+            }
             Self::UnknownModel(id) => write!(f, "no model {id} is resident on this core"),
             Self::DuplicateModel(id) => write!(f, "model {id} is resident on this core already"),
             Self::StaleHandle => f.write_str("the handle is stale or was never given out"),

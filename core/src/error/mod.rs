@@ -245,6 +245,13 @@ pub enum Cause {
         /// The largest this machine takes.
         largest: u32,
     },
+    /// A logical core size that this kind of instance does not have.
+    InstanceCoreSize {
+        /// The size asked for.
+        size: u32,
+        /// The one there is.
+        only: u32,
+    },
     /// No model of this id is resident on the core.
     UnknownModel(u32),
     /// A model of this id is resident on the core already.

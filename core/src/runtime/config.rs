@@ -17,6 +17,8 @@ pub struct Config<H> {
     /// Logical cores of the driver's devices to own; the others are not touched, and devices without an owned core are not
     /// opened. A count takes the lowest ones: a platform that reserves cores turns it into the exact range it was given.
     pub cores: CoreSelection,
+    /// `NEURON_RT_NUM_CORES` was set beside a list of cores, which wins: init warns of it.
+    pub count_ignored: bool,
     /// Scratchpad page in bytes, 1 to 0xFFFF_FFFF; 512 MiB by default.
     pub scratchpad_page_size: u64,
     /// Puts the scratchpad of both cores of an HBM on one core; needs every core of the HBM.
@@ -51,6 +53,7 @@ impl<H> Config<H> {
             instance: Instance::UNKNOWN,
             logical_core_size: None,
             cores: CoreSelection::All,
+            count_ignored: false,
             scratchpad_page_size: DEFAULT_PAGE_SIZE,
             scratchpad_on_single_core: false,
             contiguous_scratchpad: false,
@@ -81,6 +84,7 @@ impl<H> Config<H> {
             instance: Instance::UNKNOWN,
             logical_core_size: Some(environment.logical_core_size),
             cores: environment.cores,
+            count_ignored: environment.count_ignored,
             scratchpad_page_size: environment.scratchpad_page_size,
             scratchpad_on_single_core: environment.scratchpad_on_single_core,
             contiguous_scratchpad: environment.contiguous_scratchpad,

@@ -64,6 +64,16 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
         self.resolve(relative).map(|core| (core.device, core.core))
     }
 
+    /// The model database of its first physical core by itself, for measuring; not part of the interface.
+    ///
+    /// # Errors
+    /// `NRT_CLOSED` after close.
+    #[doc(hidden)]
+    pub fn bare_database(&self) -> Result<crate::bare::Database<'r, D, H>> {
+        let _inside = self.runtime.enter()?;
+        Ok(crate::bare::Database::new(&self.runtime.system, self.resolve(0)?))
+    }
+
     fn resolve(&self, relative: u32) -> Result<ResolvedCore> {
         if relative >= self.runtime.logical_core_size() {
             return Err(Error::invalid(Cause::CoreOutOfRange(relative)));

@@ -3,7 +3,7 @@
 use crate::Arch;
 use crate::arena::{Arenas, MAX_CORES_PER_DEVICE, MAX_DEVICES};
 use crate::driver::{Call, Driver, Errno, Probe, feature};
-use crate::environment::CoreSelection;
+use crate::environment::{CoreSelection, names};
 use crate::error::{Cause, Error, Pool, Result};
 use crate::hooks::{Hooks, Level};
 use crate::lnc;
@@ -24,8 +24,13 @@ pub(super) fn settle<D: Driver, H: Hooks>(arenas: &Arenas, driver: &D, config: &
     };
     bounded("devices", devices, MAX_DEVICES as u32)?;
     bounded("cores per device", cores_per_device, MAX_CORES_PER_DEVICE as u32)?;
-    let logical_core_size = lnc::logical_core_size(arch, cores_per_device, config.logical_core_size)?;
+    let logical_core_size =
+        lnc::logical_core_size(arch, cores_per_device, config.instance.only_logical_core_size, config.logical_core_size)?;
     let (first_vcore, vcores) = select(&probe, logical_core_size, config.cores)?;
+    if config.count_ignored {
+        let (list, count) = (names::VISIBLE_CORES, names::NUM_CORES);
+        config.hooks.log(Level::Warn, format_args!("{count} is passed over: {list} names the logical cores"));
+    }
     let capacity = |pool, need, have| {
         if need > have { Err(Error::new(Status::Resource, Cause::Capacity { pool, need, have })) } else { Ok(()) }
     };

@@ -186,6 +186,7 @@ impl<'r, D: Driver, H: Hooks> Tensor<'r, D, H> {
     }
 
     /// Marks an access of somebody outside the runtime: reads and writes wait for it until the mark is dropped.
+    /// A thread that writes to the tensor while it holds a mark itself, or reads it while it holds one for writing, waits for ever.
     ///
     /// # Errors
     /// `NRT_INVALID` for a tensor without storage, `NRT_CLOSED` after close.

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use nrt_core::driver::{Call, Driver as _};
 use nrt_core::environment::{CoreSelection, Environment};
+use nrt_core::hooks::Level;
 use nrt_core::{Arch, Cause, Config, Error, Placement, Pool, Result, Runtime, Status, Usage};
 use nrt_linux::hooks::LinuxHooks;
 use nrt_sim::{Live, SimConfig};
@@ -12,6 +13,7 @@ use nrt_tests::{TestDriver, TestRuntime, TestStorage, driver, storage};
 use crate::books::{MIB, assert_quiet};
 use crate::plans::{device, load, load_arena, refused, region};
 use crate::raw;
+use crate::recorder::Recorder;
 
 fn machine(arch: Arch, devices: u32) -> TestDriver {
     driver(SimConfig { devices, ..SimConfig::new(arch) })
@@ -280,6 +282,30 @@ fn the_environment_becomes_a_configuration_in_one_call() {
         assert_eq!(((*ledger).max_entries, (*ledger).verbose_log_dev_mem), (12, true));
     }
     close(&runtime, 2);
+}
+
+/// `lnc` §6 B: a list wins over a count, and a warning says so.
+#[test]
+fn a_count_beside_a_list_is_warned_of() {
+    for (variables, lines) in [
+        (
+            &[("NEURON_RT_NUM_CORES", "1"), ("NEURON_RT_VISIBLE_CORES", "2-3")][..],
+            &["NEURON_RT_NUM_CORES is passed over: NEURON_RT_VISIBLE_CORES names the logical cores"][..],
+        ),
+        (&[("NEURON_RT_VISIBLE_CORES", "2-3")], &[]),
+        (&[("NEURON_RT_NUM_CORES", "1"), ("NEURON_RT_VISIBLE_CORES", "")], &[]),
+    ] {
+        let driver = machine(Arch::Cayman, 1);
+        let environment = Environment::parse(variables, &driver.probe().unwrap()).unwrap();
+        let recorder = Recorder::leak();
+        let fresh: &'static TestStorage = storage();
+        let runtime = Runtime::init(fresh, driver, Config::from_environment(recorder, &environment)).unwrap();
+        assert_eq!(recorder.take(Level::Warn), lines, "{variables:?}");
+        if !lines.is_empty() {
+            assert_eq!((runtime.first_logical_core(), runtime.logical_cores()), (2, 2));
+        }
+        assert!(runtime.close(None).unwrap().is_clean());
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `lnc` §§1 to 4, `context-tree` §7: sizes, mapping, geometry.
 
 use nrt_core::driver::Errno;
+use nrt_core::instance::Instance;
 use nrt_core::{Arch, Cause, Config, Error, Result, Runtime, Status, logical_core, physical_core};
 use nrt_linux::hooks::LinuxHooks;
 use nrt_sim::{Live, SimConfig};
@@ -49,6 +50,35 @@ fn other_sizes_are_refused_and_leave_the_storage_free() {
             assert_eq!((driver.seen(), driver.inner().live(0)), (1, Live::default()));
             assert!(Runtime::init(fresh, driver, Config::new(LinuxHooks::new())).is_ok());
         }
+    }
+}
+
+/// `lnc` §4, step 5: a restricted kind of instance has size 2 only, which is then its default.
+#[test]
+fn a_restricted_instance_has_one_size() {
+    let only = Instance { only_logical_core_size: Some(2), ..Instance::UNKNOWN };
+    let init = |arch, size| {
+        let fresh: &'static TestStorage = storage();
+        Runtime::init(
+            fresh,
+            driver(SimConfig::new(arch)),
+            Config { instance: only, logical_core_size: size, ..Config::new(LinuxHooks::new()) },
+        )
+    };
+    for size in [0, 1, 4] {
+        let error = refused(init(Arch::Cayman, Some(size)));
+        assert_eq!(error, Error { status: Status::Invalid, cause: Cause::InstanceCoreSize { size, only: 2 } });
+        assert!(
+            error
+                .to_string()
+                .contains(&format!("logical core size {size} is not possible, expected only size 2 on this instance")),
+            "{error}"
+        );
+    }
+    for (arch, size, settled) in [(Arch::Cayman, Some(2), 2), (Arch::Mariana, None, 2), (Arch::Sunda, None, 1)] {
+        let runtime = init(arch, size).unwrap();
+        assert_eq!(runtime.logical_core_size(), settled);
+        finish(&runtime);
     }
 }
 
