@@ -9,7 +9,13 @@
 //! | `models[].handle` | id of its last load; 0 when it is not resident at the end of serving |
 //! | `models[].bytes_by_usage` | bytes it owns on all its cores at the end of serving, one number for each of the 22 usages, device and pinned host memory together; what models share (scratchpad pages, the microcode library) and tensors belong to cores and are not in it |
 //! | `models[].host_bytes` | how many of these are pinned host memory |
+//! | `models[].scratchpad_bytes` | shared scratchpad it needs on each of its cores, as in the deployment |
 //! | `models[].requests` | requests it completed |
+//! | `cores` | one object for each core that holds anything at the end of serving: what its models share |
+//! | `cores[].device`, `.core`, `.vnc` | device, core of the device, logical core |
+//! | `cores[].scratchpad.needs` | `model` and `bytes` of each model on it that needs some |
+//! | `cores[].scratchpad.held_bytes`, `.pages`, `.users` | pages that the ledger has for the core, whole ones that hold the largest need and not the sum; models that count on them |
+//! | `cores[].library.copies`, `.bytes`, `.users` | shared microcode libraries staged on the core, with their tables; models that use them |
 //! | `requests`, `reloads` | completed in total; a reload is an unload and a load under the load of the threads |
 //! | `peak_device_bytes` | most device bytes that were on the ledger at one time |
 //! | `live_device_bytes_at_exit`, `live_nodes_at_exit` | what ledger, pools and driver still had after close; 0 when all is well |
@@ -23,13 +29,16 @@ use core::fmt::{self, Write};
 use heapless::{String, Vec};
 use nrt_core::arch::Arch;
 
-use crate::deployment::{MAX_MODELS, Name};
+use crate::deployment::{MAX_DEVICES, MAX_MODELS, Name};
 use crate::json_out::JsonWriter;
 use crate::table::Size;
 use nrt_core::Usage;
 
 /// Most errors that a report keeps; further ones are counted.
 pub const MAX_ERRORS: usize = 32;
+
+/// Most cores of a report: all of all devices.
+const MAX_CORES: usize = MAX_DEVICES as usize * 8;
 
 /// Longest error text in bytes that a report keeps; the rest of a longer one is cut.
 pub const MAX_ERROR_BYTES: usize = 255;
@@ -43,6 +52,10 @@ pub struct ModelReport {
     pub handle: u64,
     /// Logical core.
     pub vnc: u32,
+    /// Physical cores of it that the model is on, from the first.
+    pub subgraphs: u32,
+    /// Shared scratchpad it needs on each of its cores, in bytes.
+    pub scratchpad_bytes: u64,
     /// Bytes it held by usage number, over its cores, device and pinned host memory together.
     pub bytes_by_usage: [u64; Usage::COUNT],
     /// Bytes of these in pinned host memory.
@@ -51,9 +64,34 @@ pub struct ModelReport {
     pub requests: u64,
 }
 
+/// What the models of a core share.
+#[derive(Clone, Debug)]
+pub struct CoreSharing {
+    /// Device index.
+    pub device: u32,
+    /// Core of the device.
+    pub core: u32,
+    /// Logical core.
+    pub vnc: u32,
+    /// Place in the logical core.
+    pub relative: u32,
+    /// Bytes of the shared scratchpad on the ledger.
+    pub scratchpad_held_bytes: u64,
+    /// Pages of it.
+    pub scratchpad_pages: u32,
+    /// Models that count on its first page.
+    pub scratchpad_users: u32,
+    /// Bytes of the shared microcode library on the ledger, with its table.
+    pub library_bytes: u64,
+    /// Copies of a library that these bytes are.
+    pub library_copies: u64,
+    /// Models that use it.
+    pub library_users: u32,
+}
+
 /// The outcome of the main job.
 ///
-/// About 25 KiB: place it in a static. Every byte of [`Report::new`] is zero.
+/// About 40 KiB: place it in a static. Every byte of [`Report::new`] is zero.
 #[derive(Debug)]
 pub struct Report {
     /// Number of the architecture, 0 = not known.
@@ -62,6 +100,8 @@ pub struct Report {
     pub logical_cores: u32,
     /// Models, in the order of the deployment.
     pub models: Vec<ModelReport, MAX_MODELS, u8>,
+    /// What the models share on each core that holds anything.
+    pub cores: Vec<CoreSharing, MAX_CORES>,
     /// Completed requests of all models.
     pub requests: u64,
     /// Models that were unloaded and loaded again under load.
@@ -91,6 +131,7 @@ impl Report {
             arch: 0,
             logical_cores: 0,
             models: Vec::new(),
+            cores: Vec::new(),
             requests: 0,
             reloads: 0,
             peak_device_bytes: 0,
@@ -159,6 +200,12 @@ impl Report {
             model.write_json(json)?;
         }
         json.end_array()?;
+        json.key("cores")?;
+        json.begin_array()?;
+        for core in &self.cores {
+            core.write_json(&self.models, json)?;
+        }
+        json.end_array()?;
         field(json, "requests", self.requests)?;
         field(json, "reloads", self.reloads)?;
         field(json, "peak_device_bytes", self.peak_device_bytes)?;
@@ -195,6 +242,9 @@ impl Report {
             let held = Size(model.bytes_by_usage.iter().sum());
             let (name, handle, vnc, requests) = (&model.name, model.handle, model.vnc, model.requests);
             writeln!(out, "  {name} (handle {handle}, logical core {vnc}): {held}, {requests} requests")?;
+        }
+        for core in &self.cores {
+            core.write_text(&self.models, out)?;
         }
         writeln!(out, "requests {}, reloads {}, peak {}", self.requests, self.reloads, Size(self.peak_device_bytes))?;
         let verified = |held| if held { "verified" } else { "NOT VERIFIED" };
@@ -234,8 +284,67 @@ impl ModelReport {
         }
         json.end_object()?;
         field(json, "host_bytes", self.host_bytes)?;
+        field(json, "scratchpad_bytes", self.scratchpad_bytes)?;
         field(json, "requests", self.requests)?;
         json.end_object()
+    }
+}
+
+impl CoreSharing {
+    /// The models on this core that need scratchpad.
+    fn needs<'m>(&self, models: &'m [ModelReport]) -> impl Iterator<Item = &'m ModelReport> {
+        let (vnc, relative) = (self.vnc, self.relative);
+        models.iter().filter(move |model| model.vnc == vnc && relative < model.subgraphs && model.scratchpad_bytes != 0)
+    }
+
+    fn write_json(&self, models: &[ModelReport], json: &mut JsonWriter<'_>) -> fmt::Result {
+        json.begin_object()?;
+        field(json, "device", self.device.into())?;
+        field(json, "core", self.core.into())?;
+        field(json, "vnc", self.vnc.into())?;
+        json.key("scratchpad")?;
+        json.begin_object()?;
+        json.key("needs")?;
+        json.begin_array()?;
+        for model in self.needs(models) {
+            json.begin_object()?;
+            json.key("model")?;
+            json.string(&model.name)?;
+            field(json, "bytes", model.scratchpad_bytes)?;
+            json.end_object()?;
+        }
+        json.end_array()?;
+        field(json, "held_bytes", self.scratchpad_held_bytes)?;
+        field(json, "pages", self.scratchpad_pages.into())?;
+        field(json, "users", self.scratchpad_users.into())?;
+        json.end_object()?;
+        json.key("library")?;
+        json.begin_object()?;
+        field(json, "copies", self.library_copies)?;
+        field(json, "bytes", self.library_bytes)?;
+        field(json, "users", self.library_users.into())?;
+        json.end_object()?;
+        json.end_object()
+    }
+
+    /// One line for each thing that is shared; none for what the core does not hold.
+    fn write_text(&self, models: &[ModelReport], out: &mut dyn Write) -> fmt::Result {
+        let (device, core) = (self.device, self.core);
+        if self.scratchpad_pages != 0 {
+            write!(out, "ND {device}:NC {core} scratchpad: ")?;
+            let mut before = "";
+            for model in self.needs(models) {
+                write!(out, "{before}{} needs {}", model.name, Size(model.scratchpad_bytes))?;
+                before = ", ";
+            }
+            let (held, pages, users) = (Size(self.scratchpad_held_bytes), self.scratchpad_pages, self.scratchpad_users);
+            writeln!(out, "; held {held} in {pages} pages for {users} models")?;
+        }
+        if self.library_copies != 0 {
+            let (copies, bytes, users) = (self.library_copies, Size(self.library_bytes), self.library_users);
+            writeln!(out, "ND {device}:NC {core} microcode library: {copies} copies of {bytes} for {users} models")?;
+        }
+        Ok(())
     }
 }
 

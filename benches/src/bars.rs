@@ -44,6 +44,9 @@ const NAMED: &[Named] = &[
     named("acquire_vs_documented_2t_same_core", TWO_MODELS, "C documented shape", Of::Means, Bar::AtLeast(5.0)),
     named("acquire_vs_papaya_guard", "acquire/1 thread", "papaya, guard", Of::Medians, Bar::AtLeast(0.9)),
     named("acquire_vs_papaya_guard_2t", TWO_MODELS, "papaya, guard", Of::Means, Bar::AtLeast(0.9)),
+    named("carve_vs_offset_allocator", "carve/1 thread", "offset-allocator", Of::Medians, Bar::AtLeast(0.8)),
+    named("carve_vs_syscall", "carve/1 thread", "cheapest system call", Of::Medians, Bar::AtLeast(3.0)),
+    named("staged_copy_vs_hand", "copy/64 MiB", "by hand", Of::Medians, Bar::AtLeast(0.9)),
     named("drain_vs_futex_wake", "drain/there and back", "futex wake", Of::Medians, Bar::AtMost(1.5)),
 ];
 

@@ -5,13 +5,15 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use nrt_linux::hooks::LinuxHooks;
-use serde_json::Value;
 
+use crate::copy::Copies;
 use crate::counts::{self, Missing};
 use crate::measure::{self, Effort, Scenario};
 use crate::models::Models;
+use crate::replay::Replay;
 use crate::report::{self, Measured};
-use crate::{bars, drain, floor, machine, node, pool, world};
+use crate::trace::Script;
+use crate::{bars, carve, drain, floor, html, machine, node, pool, world};
 
 const HELP: &str = "\
 Measures the memory core side by side with the original's shape in C and with allocators.
@@ -19,12 +21,14 @@ Measures the memory core side by side with the original's shape in C and with al
 usage: cargo bench -p nrt-benches [-- OPTIONS]
 
   --quick          3 short runs instead of 9: a look, not a result
+  --trace FILE     replays the allocations of a trace instead: lines of nrt-emulate --trace=json, or of
+                   {\"alloc\": ID, \"bytes\": N} and {\"free\": ID}
   --filter TEXT    only scenarios whose name contains TEXT
   --list           names of the scenarios and of who takes part
   --counts         instructions per operation instead of times (needs valgrind)
   --help           this text
 
-Times go to nrt-bench/results.json in the target directory, counts to nrt-bench/counts.json.
+Times go to nrt-bench/results.json and report.html in the target directory, counts to nrt-bench/counts.json.
 Exit status: 0 done; 1 something was left over or could not be written; 2 bad command line; 3 valgrind is missing.
 ";
 
@@ -42,17 +46,19 @@ enum Command {
 struct Arguments {
     command: Command,
     filter: String,
+    trace: Option<String>,
 }
 
 fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Arguments, String> {
     let mut rest = arguments.into_iter();
-    let mut parsed = Arguments { command: Command::Measure { quick: false }, filter: String::new() };
+    let mut parsed = Arguments { command: Command::Measure { quick: false }, filter: String::new(), trace: None };
     while let Some(argument) = rest.next() {
         let mut value = || rest.next().ok_or(format!("{argument} needs a value"));
         match argument.as_str() {
             // cargo adds it.
             "--bench" => {}
             "--quick" => parsed.command = Command::Measure { quick: true },
+            "--trace" => parsed.trace = Some(value()?),
             "--filter" => parsed.filter = value()?,
             "--list" => parsed.command = Command::List,
             "--counts" => parsed.command = Command::Counts,
@@ -71,7 +77,7 @@ fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Arguments, Strin
 /// The program.
 #[must_use]
 pub fn main() -> ExitCode {
-    let Arguments { command, filter } = match parse(std::env::args().skip(1)) {
+    let Arguments { command, filter, trace } = match parse(std::env::args().skip(1)) {
         Ok(arguments) => arguments,
         Err(error) => {
             eprintln!("{error}\n\n{HELP}");
@@ -87,7 +93,9 @@ pub fn main() -> ExitCode {
             list(&filter);
             Ok(())
         }
-        Command::Measure { quick } => times(if quick { Effort::QUICK } else { Effort::FULL }, &filter),
+        Command::Measure { quick } => {
+            read(trace.as_deref()).and_then(|script| times(if quick { Effort::QUICK } else { Effort::FULL }, &filter, script))
+        }
         Command::Counts => return counts(),
         Command::CountCase { name, live } if counts::work(&name, live) => Ok(()),
         Command::CountCase { name, .. } => Err(format!("no case {name:?}")),
@@ -101,10 +109,18 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// The script of a trace, which lives as long as the program.
+fn read(trace: Option<&str>) -> Result<Option<&'static Script>, String> {
+    let Some(path) = trace else { return Ok(None) };
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+    let script = Script::parse(&text).map_err(|error| format!("{path}: {error}"))?;
+    Ok(Some(Box::leak(Box::new(script))))
+}
+
 fn list(filter: &str) {
     let world = world::open(LinuxHooks::new());
     let models = Models::new(world);
-    for scenario in all(world, &models).iter().filter(|scenario| scenario.name.contains(filter)) {
+    for scenario in all(world, &models, &Copies::new()).iter().filter(|scenario| scenario.name.contains(filter)) {
         println!("{} ({})", scenario.name, scenario.operation);
         for peer in &scenario.peers {
             println!("    {}\n        touches: {}\n        locks: {}", peer.name, peer.touches, peer.locks);
@@ -112,36 +128,58 @@ fn list(filter: &str) {
     }
 }
 
-fn all<'a>(world: node::LinuxWorld, models: &'a Models) -> Vec<Scenario<'a>> {
+fn all<'a>(world: node::LinuxWorld, models: &'a Models, copies: &'a Copies) -> Vec<Scenario<'a>> {
     floor::scenarios()
         .into_iter()
         .chain(pool::scenarios())
         .chain(node::scenarios(world))
         .chain(models.scenarios())
         .chain(drain::scenarios())
+        .chain(carve::scenarios())
+        .chain(copies.scenarios())
         .collect()
 }
 
-/// Measures every scenario whose name contains `filter`; `show` sees each one as it is done.
+/// Measures every scenario whose name contains `filter`, or those of a trace; `show` sees each one as it is done.
 ///
 /// # Errors
 /// What was left over afterwards, on either side.
-pub fn measure_all(effort: Effort, filter: &str, mut show: impl FnMut(&Measured)) -> Result<Vec<Measured>, String> {
+pub fn measure_all(
+    effort: Effort,
+    filter: &str,
+    trace: Option<&'static Script>,
+    show: impl FnMut(&Measured),
+) -> Result<Vec<Measured>, String> {
     let world = world::open(LinuxHooks::new());
     let models = Models::new(world);
-    let mut results = Vec::new();
-    for scenario in all(world, &models).iter().filter(|scenario| scenario.name.contains(filter)) {
-        let rows = measure::measure(scenario, effort, |run| progress(scenario.name, run, effort.runs));
-        progress("", 0, 0);
-        let Scenario { name, operation, threads, .. } = *scenario;
-        let measured = Measured { name, operation, threads, rows };
-        show(&measured);
-        results.push(measured);
-    }
+    let results = if let Some(script) = trace {
+        let replay = Replay::new(script);
+        let results = measure_these(&[replay.scenario(world), carve::replay(script)], effort, filter, show);
+        replay.finish();
+        results
+    } else {
+        let copies = Copies::new();
+        let results = measure_these(&all(world, &models, &copies), effort, filter, show);
+        copies.verify()?;
+        results
+    };
     node::verify(world)?;
     drain::verify()?;
     models.finish()?;
     Ok(results)
+}
+
+fn measure_these(scenarios: &[Scenario<'_>], effort: Effort, filter: &str, mut show: impl FnMut(&Measured)) -> Vec<Measured> {
+    let mut results = Vec::new();
+    for scenario in scenarios.iter().filter(|scenario| scenario.name.contains(filter)) {
+        let rows = measure::measure(scenario, effort, |run| progress(scenario.name, run, effort.runs));
+        progress("", 0, 0);
+        let Scenario { name, operation, threads, batch, .. } = *scenario;
+        let measured = Measured { name, operation, threads, batch, rows };
+        show(&measured);
+        results.push(measured);
+    }
+    results
 }
 
 /// Shows where it is, on a terminal only; an empty name wipes the line.
@@ -154,25 +192,30 @@ fn progress(name: &str, run: usize, runs: usize) {
     }
 }
 
-fn times(effort: Effort, filter: &str) -> Result<(), String> {
-    let results = measure_all(effort, filter, |measured| print!("{}", report::table(measured)))?;
+fn times(effort: Effort, filter: &str, trace: Option<&'static Script>) -> Result<(), String> {
+    let results = measure_all(effort, filter, trace, |measured| print!("{}", report::table(measured)))?;
     if results.is_empty() {
         return Err(format!("no scenario is called {filter:?}; --list shows all"));
     }
-    print!("{}", bars::table(&bars::verdicts(&results)));
+    let verdicts = bars::verdicts(&results);
+    if !verdicts.is_empty() {
+        print!("{}", bars::table(&verdicts));
+    }
     let json = report::json(&results, effort);
     match json["method"]["interval_coverage"].as_f64() {
         Some(coverage) => println!("\nRatios: median of {} runs and its {:.0} % interval.", effort.runs, coverage * 100.0),
         None => println!(),
     }
-    write(&machine::results_directory(), "results.json", &json)
+    let directory = machine::results_directory();
+    write(&directory, "results.json", &format!("{json:#}\n"))?;
+    write(&directory, "report.html", &html::page(&results, &verdicts)?)
 }
 
 fn counts() -> ExitCode {
     let directory = machine::results_directory();
     let counted =
         std::fs::create_dir_all(&directory).map_err(|error| Missing::Other(format!("{}: {error}", directory.display())));
-    match counted.and_then(|()| counts::count(&directory)).map(|json| write(&directory, "counts.json", &json)) {
+    match counted.and_then(|()| counts::count(&directory)).map(|json| write(&directory, "counts.json", &format!("{json:#}\n"))) {
         Ok(Ok(())) => ExitCode::SUCCESS,
         Err(Missing::Valgrind) => {
             eprintln!("instructions are counted by valgrind's callgrind, and valgrind is not installed");
@@ -185,9 +228,8 @@ fn counts() -> ExitCode {
     }
 }
 
-fn write(directory: &Path, name: &str, json: &Value) -> Result<(), String> {
+fn write(directory: &Path, name: &str, text: &str) -> Result<(), String> {
     let path = directory.join(name);
-    let text = format!("{json:#}\n");
     std::fs::create_dir_all(directory)
         .and_then(|()| std::fs::write(&path, text))
         .map_err(|error| format!("{}: {error}", path.display()))?;
@@ -205,7 +247,8 @@ mod tests {
 
     #[test]
     fn arguments() {
-        let measure = |quick, filter: &str| Ok(Arguments { command: Command::Measure { quick }, filter: filter.into() });
+        let measure =
+            |quick, filter: &str| Ok(Arguments { command: Command::Measure { quick }, filter: filter.into(), trace: None });
         assert_eq!(of(&["--bench"]), measure(false, ""));
         assert_eq!(of(&["--quick", "--filter", "node", "--bench"]), measure(true, "node"));
         assert!(of(&["--filter"]).is_err() && of(&["--fast"]).is_err() && of(&["--count-case", "x", "0"]).is_err());

@@ -154,7 +154,13 @@ pub fn scenarios() -> Vec<Scenario<'static>> {
             wake_round,
         ),
     ];
-    vec![Scenario { name: "drain/there and back", operation: "hand over to another thread and back", threads: 1, peers }]
+    vec![Scenario {
+        name: "drain/there and back",
+        operation: "hand over to another thread and back",
+        threads: 1,
+        batch: 8,
+        peers,
+    }]
 }
 
 /// Whether both partners were answered as often as they were asked.

@@ -15,8 +15,10 @@ const GRANULE: u64 = 4096;
 
 /// Hands out addresses that only rise and never uses one twice; each thread counts in a span of its own, so threads do
 /// not meet here. Copies move nothing. Mappings are zeroed memory of this process.
+///
+/// With `MEMORY` a range is memory of this process at its address, and copies move bytes while they are started.
 #[derive(Clone, Copy, Debug)]
-pub struct NullDriver {
+pub struct NullDriver<const MEMORY: bool = false> {
     /// Number of devices, all CAYMAN.
     pub devices: u32,
 }
@@ -43,9 +45,23 @@ fn layout(range: &DeviceRange) -> DriverResult<Layout> {
     Layout::from_size_align(bytes.max(1), GRANULE as usize).map_err(|_| Errno::EINVAL)
 }
 
-// SAFETY: addresses are unique, and nothing stands behind them; a mapping is an allocation of `range.size` bytes of its
-// own until it is unmapped; copies touch no memory.
-unsafe impl Driver for NullDriver {
+/// Moves bytes between two ranges that are memory of this process; neither end lies outside.
+fn move_bytes(src: &DeviceRange, src_offset: u64, dst: &DeviceRange, dst_offset: u64, size: u64) -> DriverResult<()> {
+    let outside = |range: &DeviceRange, offset: u64| offset.checked_add(size).is_none_or(|end| end > range.size);
+    if outside(src, src_offset) || outside(dst, dst_offset) {
+        return Err(Errno::EINVAL);
+    }
+    let (from, to) = ((src.pa + src_offset) as *const u8, (dst.pa + dst_offset) as *mut u8);
+    // SAFETY: both ranges are live allocations at these addresses, of different ranges or the caller's own business if not;
+    // both spans lie inside.
+    unsafe { std::ptr::copy(from, to, size as usize) };
+    Ok(())
+}
+
+// SAFETY: without memory, addresses are unique and nothing stands behind them; a mapping is an allocation of `range.size`
+// bytes of its own until it is unmapped; copies touch no memory. With memory, a range is an allocation of its own until it is
+// freed, a mapping is that same memory, and copies stay inside their ranges.
+unsafe impl<const MEMORY: bool> Driver for NullDriver<MEMORY> {
     fn probe(&self) -> DriverResult<Probe> {
         let arch = Arch::Cayman;
         let features = feature::ASYNC_DMA | feature::MEM_ALLOC_TYPE | feature::MEM_ALLOC64;
@@ -67,11 +83,17 @@ unsafe impl Driver for NullDriver {
     #[inline]
     fn alloc(&self, _: u32, request: &AllocRequest, range: &mut DeviceRange) -> DriverResult<()> {
         let bytes = request.size.checked_next_multiple_of(GRANULE).ok_or(Errno::ENOMEM)?;
-        let pa = next_address(bytes);
+        range.size = bytes;
+        let pa = if MEMORY {
+            // SAFETY: the size is not 0 (an empty layout is one byte).
+            let memory = NonNull::new(unsafe { alloc_zeroed(layout(range)?) }).ok_or(Errno::ENOMEM)?;
+            memory.as_ptr().expose_provenance() as u64
+        } else {
+            next_address(bytes)
+        };
         range.driver_handle = pa / GRANULE;
         range.pa = pa;
         range.mmap_offset = pa;
-        range.size = bytes;
         range.align = request.align as u32;
         range.mmap_va = null_mut();
         range.host_memory = request.host.into();
@@ -80,38 +102,56 @@ unsafe impl Driver for NullDriver {
     }
 
     #[inline]
-    fn free(&self, _: u32, _: &DeviceRange) -> DriverResult<()> {
+    fn free(&self, _: u32, range: &DeviceRange) -> DriverResult<()> {
+        if MEMORY {
+            // SAFETY: memory of `alloc`, whose size never changes, given back once.
+            unsafe { dealloc(range.pa as *mut u8, layout(range)?) };
+        }
         Ok(())
     }
 
     fn map(&self, _: u32, range: &DeviceRange) -> DriverResult<NonNull<u8>> {
+        if MEMORY {
+            return NonNull::new(range.pa as *mut u8).ok_or(Errno::EINVAL);
+        }
         // SAFETY: the size is not 0.
         NonNull::new(unsafe { alloc_zeroed(layout(range)?) }).ok_or(Errno::ENOMEM)
     }
 
     unsafe fn unmap(&self, _: u32, range: &DeviceRange, address: NonNull<u8>) -> DriverResult<()> {
+        if MEMORY {
+            return Ok(());
+        }
         // SAFETY: the caller promises that the address is the result of `map` of this range, whose size never changes.
         unsafe { dealloc(address.as_ptr(), layout(range)?) };
         Ok(())
     }
 
-    fn copy(&self, _: u32, _: &DeviceRange, _: u64, _: &DeviceRange, _: u64, _: u64) -> DriverResult<()> {
-        Ok(())
+    fn copy(
+        &self,
+        _: u32,
+        src: &DeviceRange,
+        src_offset: u64,
+        dst: &DeviceRange,
+        dst_offset: u64,
+        size: u64,
+    ) -> DriverResult<()> {
+        if MEMORY { move_bytes(src, src_offset, dst, dst_offset, size) } else { Ok(()) }
     }
 
     fn copy_start(
         &self,
-        _: u32,
-        _: &DeviceRange,
-        _: u64,
-        _: &DeviceRange,
-        _: u64,
-        _: u64,
+        device: u32,
+        src: &DeviceRange,
+        src_offset: u64,
+        dst: &DeviceRange,
+        dst_offset: u64,
+        size: u64,
         _: u64,
         wait: &mut i32,
     ) -> DriverResult<()> {
         *wait = 0;
-        Ok(())
+        self.copy(device, src, src_offset, dst, dst_offset, size)
     }
 
     fn copy_wait(&self, _: u32, _: &DeviceRange, _: &DeviceRange, _: i32) -> DriverResult<()> {

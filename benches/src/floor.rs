@@ -7,7 +7,7 @@ use nrt_core::hooks::Hooks as _;
 use nrt_linux::hooks::LinuxHooks;
 
 use crate::c;
-use crate::measure::{Peer, Scenario};
+use crate::measure::{BATCH, Peer, Scenario};
 
 #[repr(align(64))]
 struct Line(AtomicU64);
@@ -38,5 +38,5 @@ pub fn scenarios() -> Vec<Scenario<'static>> {
             black_box(LinuxHooks::new().thread_id());
         }),
     ];
-    vec![Scenario { name: "floor/1 thread", operation: "one thing", threads: 1, peers }]
+    vec![Scenario { name: "floor/1 thread", operation: "one thing", threads: 1, batch: BATCH, peers }]
 }

@@ -6,26 +6,31 @@
 //! * [`measure`] — batches, histograms, pinned threads, all peers in turn; [`stats`] — ratios and their intervals.
 //! * [`driver`], [`hooks`], [`world`] — a runtime whose driver costs next to nothing.
 //! * [`c`] — the original's shape, in C with pthread mutexes.
-//! * [`floor`], [`pool`], [`node`], [`acquire`], [`models`], [`drain`] — what is measured. A new group is a function that gives
+//! * [`floor`], [`pool`], [`node`], [`acquire`], [`models`], [`drain`], [`carve`], [`copy`], [`replay`] — what is measured. A new group is a function that gives
 //!   [`Scenario`](measure::Scenario)s, added to the list in [`cli`].
 //! * [`bars`] — the ratios that have a name and a bar.
-//! * [`counts`] — instructions per operation; [`report`], [`machine`] — tables and files.
+//! * [`counts`] — instructions per operation; [`report`], [`html`], [`machine`] — tables and files; [`trace`] — loads.
 #![deny(missing_docs, unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
 
 pub mod acquire;
 pub mod bars;
 pub mod c;
+pub mod carve;
 pub mod cli;
+pub mod copy;
 pub mod counts;
 pub mod drain;
 pub mod driver;
 pub mod floor;
 pub mod hooks;
+pub mod html;
 pub mod machine;
 pub mod measure;
 pub mod models;
 pub mod node;
 pub mod pool;
+pub mod replay;
 pub mod report;
 pub mod stats;
+pub mod trace;
 pub mod world;

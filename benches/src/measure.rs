@@ -43,6 +43,8 @@ pub struct Scenario<'a> {
     pub operation: &'static str,
     /// Threads at work at the same time.
     pub threads: usize,
+    /// Operations timed together: [`BATCH`], or fewer where one takes long.
+    pub batch: u32,
     /// Who takes part.
     pub peers: Vec<Peer<'a>>,
 }
@@ -86,6 +88,8 @@ pub struct Row {
     pub max_ns: f64,
     /// Mean.
     pub mean_ns: f64,
+    /// The distribution: nanoseconds, and the per cent of batches that were not slower.
+    pub curve: Vec<(f64, f64)>,
     /// Batches measured.
     pub batches: u64,
     /// Slices measured, all runs together.
@@ -134,6 +138,7 @@ pub fn measure(scenario: &Scenario<'_>, effort: Effort, mut progress: impl FnMut
     }
     let rows = scenario.peers.iter().enumerate().map(|(index, peer)| {
         let histogram = &all[index];
+        let per_operation = |batch: f64| batch / f64::from(scenario.batch);
         let at = |quantile| per_operation(histogram.value_at_quantile(quantile) as f64);
         Row {
             name: peer.name,
@@ -144,6 +149,7 @@ pub fn measure(scenario: &Scenario<'_>, effort: Effort, mut progress: impl FnMut
             p999_ns: at(0.999),
             max_ns: per_operation(histogram.max() as f64),
             mean_ns: per_operation(histogram.mean()),
+            curve: CURVE.iter().map(|&percent| (at(percent / 100.0), percent)).collect(),
             batches: histogram.len(),
             slices: slices[index],
             disturbed: disturbed[index],
@@ -154,9 +160,11 @@ pub fn measure(scenario: &Scenario<'_>, effort: Effort, mut progress: impl FnMut
     Some(rows.collect())
 }
 
-fn per_operation(batch: f64) -> f64 {
-    batch / f64::from(BATCH)
-}
+/// Per cents of a distribution that are kept.
+const CURVE: [f64; 27] = [
+    0.1, 1.0, 2.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0, 35.0, 40.0, 45.0, 50.0, 55.0, 60.0, 65.0, 70.0, 75.0, 80.0, 85.0, 90.0,
+    95.0, 98.0, 99.0, 99.5, 99.9, 100.0,
+];
 
 /// Nanoseconds of whole batches, three digits, up to ten seconds.
 fn empty() -> Histogram<u64> {
@@ -234,7 +242,7 @@ fn one_thread(scenario: &Scenario<'_>, effort: Effort, run: usize, thread: usize
     let peers = scenario.peers.len();
     let mut found: Vec<Found> = (0..peers).map(|_| Found::new()).collect();
     for peer in &scenario.peers {
-        (0..4).for_each(|_| (peer.work)(thread, BATCH));
+        (0..4).for_each(|_| (peer.work)(thread, scenario.batch));
     }
     let mut of_slice = empty();
     for round in 0..effort.rounds * 4 {
@@ -249,7 +257,7 @@ fn one_thread(scenario: &Scenario<'_>, effort: Effort, run: usize, thread: usize
             let slice = meeting.begin(effort.slice);
             loop {
                 let begin = Instant::now();
-                (peer.work)(thread, BATCH);
+                (peer.work)(thread, scenario.batch);
                 let end = Instant::now();
                 let over = slice.is_over(end);
                 // The last batch may have run alone in part; it counts only where there is no other.

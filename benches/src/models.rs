@@ -14,7 +14,7 @@ use crate::acquire::Maps;
 use crate::c::{self, CModel};
 use crate::driver::NullDriver;
 use crate::hooks::RememberedThreadId;
-use crate::measure::{Peer, Scenario};
+use crate::measure::{BATCH, Peer, Scenario};
 use crate::world::{self, Core, World};
 
 /// Models resident on each of the two cores.
@@ -111,7 +111,7 @@ impl Models {
                 work: Box::new(move |thread, n| self.c[cores[thread]][RESIDENT / 2].runs(n)),
             },
         ];
-        Scenario { name, operation: "run of nothing", threads, peers }
+        Scenario { name, operation: "run of nothing", threads, batch: BATCH, peers }
     }
 
     fn look_up(&self, name: &'static str, threads: usize, targets: [Target; 2]) -> Scenario<'_> {
@@ -136,7 +136,7 @@ impl Models {
                 }),
             },
         ];
-        Scenario { name, operation: "take, miss a variable, give back", threads, peers }
+        Scenario { name, operation: "take, miss a variable, give back", threads, batch: BATCH, peers }
     }
 
     /// Unloads the models and closes the runtimes: whether every reference was given back on both sides.

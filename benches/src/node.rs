@@ -8,7 +8,7 @@ use nrt_core::{Allocation, Arch};
 use nrt_linux::hooks::LinuxHooks;
 
 use crate::c::{self, ObjectRequest};
-use crate::measure::{Peer, Scenario};
+use crate::measure::{BATCH, Peer, Scenario};
 use crate::world::{self, Core, HINT, World};
 
 /// The runtime as it is on Linux.
@@ -88,7 +88,7 @@ fn scenario(world: LinuxWorld, name: &'static str, threads: usize, places: Place
         },
     ];
     let operation = if burst { "allocate and release, 64 live in between" } else { "allocate and release" };
-    Scenario { name, operation, threads, peers }
+    Scenario { name, operation, threads, batch: BATCH, peers }
 }
 
 fn nrt_pairs(core: &Core<LinuxHooks>, request: &Allocation<'_>, n: u32) {

@@ -14,7 +14,7 @@ use talc::base::Talc;
 use talc::source::Manual;
 
 use crate::c;
-use crate::measure::{Peer, Scenario};
+use crate::measure::{BATCH, Peer, Scenario};
 
 /// Bytes of a node.
 const BYTES: usize = 192;
@@ -209,5 +209,5 @@ fn scenario(name: &'static str, threads: usize) -> Scenario<'static> {
             pools.stack.pair();
         }),
     ];
-    Scenario { name, operation: "take, zero 192 B, give back", threads, peers }
+    Scenario { name, operation: "take, zero 192 B, give back", threads, batch: BATCH, peers }
 }

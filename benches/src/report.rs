@@ -17,6 +17,8 @@ pub struct Measured {
     pub operation: &'static str,
     /// Threads at work.
     pub threads: usize,
+    /// Operations timed together.
+    pub batch: u32,
     /// One per peer, or why there are none.
     pub rows: Option<Vec<Row>>,
 }
@@ -74,6 +76,7 @@ pub fn json(results: &[Measured], effort: Effort) -> Value {
                 "operation": measured.operation,
                 "name": row.name,
                 "threads": measured.threads,
+                "batch": measured.batch,
                 "p50_ns": row.p50_ns,
                 "p99_ns": row.p99_ns,
                 "p999_ns": row.p999_ns,

@@ -137,25 +137,67 @@ impl Supervisor {
         }
     }
 
-    /// `dup2` and `dup3`: to a number of the window only, where the copy stays visible.
+    /// `dup2` and `dup3`: to any number. Outside of the window the copy's close is noticed at the next trapped call.
     pub(crate) fn duplicate_to(&mut self, call: &Notification, pid: u32) -> Told {
         let (from, to) = (call.args[0] as RawFd, call.args[1] as RawFd);
         if from == to {
             return plain(Answer::Continue);
         }
-        let file = self.processes.file(&self.world.memory, pid, from);
-        let window = self.processes.first..self.processes.first + crate::filter::WINDOW;
-        if file.is_some() && !window.contains(&to) {
-            return (
-                Some(Answer::Errno(libc::EBUSY)),
-                Some("a device descriptor cannot be copied to a number outside of the emulator's range"),
-            );
+        let flags = if call.nr == libc::SYS_dup3 { call.args[2] as i32 } else { 0 };
+        if flags & !libc::O_CLOEXEC != 0 || !process::is_open(pid, from) {
+            return plain(Answer::Continue);
         }
-        let detached = self.drop_file(pid, to);
-        if let Some(file) = file {
-            self.enter(pid, to, file);
+        let Some(file) = self.processes.file(&self.world.memory, pid, from) else {
+            let detached = self.drop_file(pid, to);
+            return (self.go_on(call, detached), None);
+        };
+        let copy = match self.processes.get(pid).map(|process| process::fetch(process, from)) {
+            Some(Ok(copy)) => copy,
+            _ => return plain(Answer::Errno(libc::EBADF)),
+        };
+        // Made here and not by the thread, so that it is there when the next call is looked at.
+        let replaced = self.processes.file(&self.world.memory, pid, to);
+        if self.listener.answer_fd(call.id, copy.as_fd(), Some(to), flags & libc::O_CLOEXEC != 0).is_err() {
+            return plain(Answer::Errno(libc::EBADF));
         }
-        (self.go_on(call, detached), None)
+        if let Some(replaced) = replaced {
+            self.flush(pid, replaced);
+        }
+        self.processes.low |= to < self.processes.first;
+        self.enter(pid, to, file);
+        (None, None)
+    }
+
+    /// Notices what was closed below the window, where the filter does not look. That is before every other answer, so
+    /// nobody sees the difference.
+    pub(crate) fn follow_low(&mut self) {
+        for (pid, fd, file) in self.processes.low_files() {
+            if !process::is_device(&self.world.memory, pid, fd, file.device)
+                && let Some(process) = self.processes.get(pid)
+            {
+                process.files.remove(&fd);
+                self.flush(pid, file);
+            }
+        }
+    }
+
+    /// Calls that the memory file would answer and the driver has no function for.
+    pub(crate) fn positioned(&mut self, call: &Notification, pid: u32) -> Told {
+        let Some(file) = self.processes.file(&self.world.memory, pid, call.args[0] as RawFd) else {
+            return plain(Answer::Continue);
+        };
+        let allowed = match call.nr {
+            libc::SYS_pread64 | libc::SYS_preadv | libc::SYS_preadv2 => file.readable,
+            libc::SYS_lseek | libc::SYS_ftruncate => true,
+            _ => file.writable,
+        };
+        let errno = match call.nr {
+            _ if !allowed => libc::EBADF,
+            libc::SYS_lseek => libc::ESPIPE,
+            libc::SYS_fallocate => libc::ENODEV,
+            _ => libc::EINVAL,
+        };
+        plain(Answer::Errno(errno))
     }
 
     /// `mmap`: the memfd is the address space of the device, so a mapping of it is right once it is allowed, with the

@@ -11,8 +11,12 @@ const TYPE: u32 = b'N' as u32;
 /// The descriptor numbers that devices get: `first..first + WINDOW`.
 pub(crate) const WINDOW: i32 = 1024;
 
-/// Calls with a path, those that replace the program, and growth of a mapping: always trapped.
-const ALWAYS: [c_long; 16] = [
+/// Calls with a path, those that replace the program, growth of a mapping, and copies of descriptors, which may take a
+/// device to any number: always trapped.
+const ALWAYS: [c_long; 19] = [
+    libc::SYS_dup,
+    libc::SYS_dup2,
+    libc::SYS_dup3,
     libc::SYS_open,
     libc::SYS_openat,
     libc::SYS_openat2,
@@ -29,6 +33,19 @@ const ALWAYS: [c_long; 16] = [
     libc::SYS_execve,
     libc::SYS_execveat,
     libc::SYS_mremap,
+];
+
+/// Calls that a device has no answer to and the memory file behind it has. Those that use its position fail by themselves.
+const POSITIONED: [c_long; 9] = [
+    libc::SYS_lseek,
+    libc::SYS_pread64,
+    libc::SYS_pwrite64,
+    libc::SYS_preadv,
+    libc::SYS_pwritev,
+    libc::SYS_preadv2,
+    libc::SYS_pwritev2,
+    libc::SYS_fallocate,
+    libc::SYS_ftruncate,
 ];
 
 fn statement(code: u32, k: u32) -> sock_filter {
@@ -73,17 +90,21 @@ pub(crate) fn program(first: i32) -> Vec<sock_filter> {
     let ours = vec![jump(BPF_JEQ, TYPE, 0, 1), finish(NOTIFY), finish(ALLOW)];
     block(libc::SYS_ioctl, [in_window(0, first), type_byte, ours].concat());
     block(libc::SYS_close, [in_window(0, first), allow.clone()].concat());
-    block(libc::SYS_mmap, [in_window(4, first), allow.clone()].concat());
-    for nr in [libc::SYS_dup, libc::SYS_fstat] {
+    // A device may have a low number too: shared mappings of files are rare enough to look at them all.
+    let file_and_shared = (libc::MAP_SHARED | libc::MAP_ANONYMOUS) as u32;
+    let shared = vec![
+        argument(3),
+        statement(BPF_ALU | BPF_AND | BPF_K, file_and_shared),
+        jump(BPF_JEQ, libc::MAP_SHARED as u32, 0, 1),
+        finish(NOTIFY),
+        finish(ALLOW),
+    ];
+    block(libc::SYS_mmap, [in_window(4, first), shared].concat());
+    block(libc::SYS_fstat, [in_window(0, first), allow.clone()].concat());
+    for nr in POSITIONED {
         block(nr, [in_window(0, first), allow.clone()].concat());
     }
-    for nr in [libc::SYS_dup2, libc::SYS_dup3] {
-        block(nr, [in_window(0, first), in_window(1, first), allow.clone()].concat());
-    }
     let fcntl = vec![
-        argument(0),
-        jump(BPF_JGE, first, 0, 5),
-        jump(BPF_JGE, end, 4, 0),
         argument(1),
         jump(BPF_JEQ, libc::F_DUPFD as u32, 1, 0),
         jump(BPF_JEQ, libc::F_DUPFD_CLOEXEC as u32, 0, 1),
@@ -136,13 +157,17 @@ mod tests {
         assert_eq!(action(libc::SYS_openat, [0; 6]), NOTIFY);
         for (fd, expected) in [(3, ALLOW), (1023, ALLOW), (1024, NOTIFY), (2047, NOTIFY), (2048, ALLOW), (u64::MAX, ALLOW)] {
             assert_eq!(action(libc::SYS_close, [fd, 0, 0, 0, 0, 0]), expected, "close({fd})");
-            assert_eq!(action(libc::SYS_mmap, [0, 4096, 3, 1, fd, 0]), expected, "mmap({fd})");
+            assert_eq!(action(libc::SYS_mmap, [0, 4096, 3, 2, fd, 0]), expected, "mmap({fd})");
+            assert_eq!(action(libc::SYS_mmap, [0, 4096, 3, 0x22, fd, 0]), expected, "mmap({fd}, MAP_ANONYMOUS)");
+            assert_eq!(action(libc::SYS_lseek, [fd, 0, 0, 0, 0, 0]), expected, "lseek({fd})");
             assert_eq!(action(libc::SYS_ioctl, [fd, 0x5401, 0, 0, 0, 0]), expected, "ioctl({fd}, TCGETS)");
-            assert_eq!(action(libc::SYS_dup2, [fd, 7, 0, 0, 0, 0]), expected, "dup2({fd}, 7)");
-            assert_eq!(action(libc::SYS_dup2, [7, fd, 0, 0, 0, 0]), expected, "dup2(7, {fd})");
-            assert_eq!(action(libc::SYS_fcntl, [fd, 0, 0, 0, 0, 0]), expected, "fcntl({fd}, F_DUPFD)");
-            assert_eq!(action(libc::SYS_fcntl, [fd, 1030, 0, 0, 0, 0]), expected, "fcntl({fd}, F_DUPFD_CLOEXEC)");
+            assert_eq!(action(libc::SYS_dup2, [fd, 7, 0, 0, 0, 0]), NOTIFY, "dup2({fd}, 7)");
+            assert_eq!(action(libc::SYS_fcntl, [fd, 0, 0, 0, 0, 0]), NOTIFY, "fcntl({fd}, F_DUPFD)");
+            assert_eq!(action(libc::SYS_fcntl, [fd, 1030, 0, 0, 0, 0]), NOTIFY, "fcntl({fd}, F_DUPFD_CLOEXEC)");
             assert_eq!(action(libc::SYS_fcntl, [fd, 1, 0, 0, 0, 0]), ALLOW, "fcntl({fd}, F_GETFD)");
+        }
+        for (flags, expected) in [(1, NOTIFY), (3, NOTIFY), (0x11, NOTIFY), (2, ALLOW), (0x21, ALLOW)] {
+            assert_eq!(action(libc::SYS_mmap, [0, 4096, 3, flags, 3, 0]), expected, "mmap(3, flags {flags:#x})");
         }
         assert_eq!(action(libc::SYS_ioctl, [3, 0x8038_4E66, 0, 0, 0, 0]), NOTIFY);
         assert_eq!(action(libc::SYS_close_range, [3, u32::MAX.into(), 0, 0, 0, 0]), NOTIFY);

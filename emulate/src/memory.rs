@@ -2,7 +2,7 @@
 //! `mmap` with offset = physical address is the kernel's own, and both sides see the same pages.
 
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, Seek, SeekFrom};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::ptr::null_mut;
@@ -63,7 +63,11 @@ impl Memory {
         }
         let (read, write) = (access != libc::O_WRONLY, access != libc::O_RDONLY);
         let kept = flags & (libc::O_NONBLOCK | libc::O_APPEND);
-        Ok(OpenOptions::new().read(read).write(write).custom_flags(kept).open(path)?.into())
+        let mut file = OpenOptions::new().read(read).write(write).custom_flags(kept).open(path)?;
+        // The kernel refuses to read or write a byte behind the last possible position with `EINVAL`, as it does for a
+        // device that has no such function; every copy of the descriptor has this position.
+        file.seek(SeekFrom::Start(i64::MAX as u64))?;
+        Ok(file.into())
     }
 
     /// The device a file of the supervised program is, by device and inode number.

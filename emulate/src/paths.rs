@@ -126,7 +126,7 @@ impl Supervisor {
     /// Answers a call with a path, or lets the kernel do so.
     pub(crate) fn path(&mut self, call: &Notification, pid: u32, start: Instant) {
         let arguments = arguments(call);
-        if arguments.empty && arguments.directory >= self.processes.first {
+        if arguments.empty && (self.processes.low || arguments.directory >= self.processes.first) {
             // About the descriptor itself, if the path is empty.
             let text = remote::read_text(call.tid, arguments.path);
             let file = if text.is_some_and(|text| text.is_empty()) {
@@ -230,7 +230,8 @@ impl Supervisor {
                 "self" | "thread-self" => Some(pid),
                 process => process.parse().ok(),
             };
-            let number = number.parse().ok().filter(|&number: &RawFd| number >= self.processes.first);
+            let (low, first) = (self.processes.low, self.processes.first);
+            let number = number.parse().ok().filter(|&number: &RawFd| low || number >= first);
             owner.zip(number).and_then(|(owner, number)| crate::process::inspect(&self.world.memory, owner, number))
         } else {
             None

@@ -54,6 +54,8 @@ pub(crate) struct Processes {
     threads: HashMap<u32, u32>,
     /// First descriptor number for devices.
     pub(crate) first: RawFd,
+    /// Whether a device ever had a number below.
+    pub(crate) low: bool,
     /// Most processes at a time, for the report.
     pub(crate) seen: u64,
 }
@@ -83,7 +85,7 @@ pub(crate) fn pidfd(pid: u32) -> io::Result<OwnedFd> {
 
 impl Processes {
     pub(crate) fn new(first: RawFd) -> Self {
-        Self { all: HashMap::new(), threads: HashMap::new(), first, seen: 0 }
+        Self { all: HashMap::new(), threads: HashMap::new(), first, low: false, seen: 0 }
     }
 
     /// The process of a thread that waits for an answer, and whether it is new here. `None`: it has just died. A new one
@@ -102,7 +104,7 @@ impl Processes {
             let process = Process { pid, pidfd, files: BTreeMap::new(), next: 0, mapped: false, exec: None };
             self.all.insert(pid, process);
             self.seen += 1;
-            let first = self.first;
+            let first = if self.low { 0 } else { self.first };
             for fd in open_numbers(pid).into_iter().filter(|&fd| fd >= first) {
                 self.file(memory, pid, fd);
             }
@@ -146,9 +148,7 @@ impl Processes {
         let end = self.first + WINDOW;
         let process = self.all.get_mut(&pid)?;
         let start = process.next.max(first);
-        let free = |number: &RawFd| {
-            !process.files.contains_key(number) && fs::symlink_metadata(format!("/proc/{pid}/fd/{number}")).is_err()
-        };
+        let free = |number: &RawFd| !process.files.contains_key(number) && !is_open(pid, *number);
         let number = (start..end).chain(first..start.min(end)).find(free)?;
         process.next = if number + 1 < end { number + 1 } else { first };
         Some(number)
@@ -163,8 +163,29 @@ impl Processes {
         }
         let file = inspect(memory, pid, fd)?;
         process.files.insert(fd, file);
+        self.low |= fd < self.first;
         Some(file)
     }
+
+    /// Devices at numbers below the window, by process and number.
+    pub(crate) fn low_files(&self) -> Vec<(u32, RawFd, DeviceFile)> {
+        if !self.low {
+            return Vec::new();
+        }
+        let all = self.all.values();
+        all.flat_map(|process| process.files.range(..self.first).map(|(&fd, &file)| (process.pid, fd, file))).collect()
+    }
+}
+
+/// Whether a descriptor of a process is open.
+pub(crate) fn is_open(pid: u32, fd: RawFd) -> bool {
+    fs::symlink_metadata(format!("/proc/{pid}/fd/{fd}")).is_ok()
+}
+
+/// Whether a descriptor of a process is this device.
+pub(crate) fn is_device(memory: &Memory, pid: u32, fd: RawFd, device: u32) -> bool {
+    let metadata = fs::metadata(format!("/proc/{pid}/fd/{fd}"));
+    metadata.is_ok_and(|metadata| memory.device_of((metadata.dev(), metadata.ino())) == Some(device))
 }
 
 /// What the kernel says about a descriptor of a process.

@@ -266,8 +266,13 @@ impl Supervisor {
         if self.processes.get(pid).is_some_and(|process| process.exec == Some(call.tid)) {
             self.follow_exec(pid, true);
         }
+        self.follow_low();
         if call.nr == libc::SYS_ioctl {
             self.request(call, pid, start);
+            return;
+        }
+        if self.is_ordinary(call, pid) {
+            self.listener.answer(call.id, Answer::Continue);
             return;
         }
         let fd = call.args[0] as RawFd;
@@ -286,6 +291,11 @@ impl Supervisor {
                 self.listener.answer(call.id, answer);
                 return;
             }
+            libc::SYS_lseek => ("lseek", self.positioned(call, pid)),
+            libc::SYS_pread64 | libc::SYS_preadv | libc::SYS_preadv2 => ("pread", self.positioned(call, pid)),
+            libc::SYS_pwrite64 | libc::SYS_pwritev | libc::SYS_pwritev2 => ("pwrite", self.positioned(call, pid)),
+            libc::SYS_fallocate => ("fallocate", self.positioned(call, pid)),
+            libc::SYS_ftruncate => ("ftruncate", self.positioned(call, pid)),
             libc::SYS_fstat => ("fstat", self.stat_device(call, pid)),
             libc::SYS_execve | libc::SYS_execveat => {
                 let (answer, _) = self.replace(call, pid);
@@ -308,6 +318,18 @@ impl Supervisor {
             _ => vec![("fd", fd as u64)],
         };
         self.answered(call, pid, None, (name, None), fields, told, start);
+    }
+
+    /// Whether a call that makes a copy of a descriptor or maps one has nothing to do with a device.
+    fn is_ordinary(&mut self, call: &Notification, pid: u32) -> bool {
+        let [from, to, .., mapped, _] = call.args;
+        let concerned: &[u64] = match call.nr {
+            libc::SYS_dup | libc::SYS_fcntl => &[from],
+            libc::SYS_dup2 | libc::SYS_dup3 => &[from, to],
+            libc::SYS_mmap => &[mapped],
+            _ => return false,
+        };
+        concerned.iter().all(|&fd| self.processes.file(&self.world.memory, pid, fd as RawFd).is_none())
     }
 
     /// Gives the answer, if it was not given, and tells about it.

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -95,7 +96,8 @@ static void copies(void) {
     CHECK(copy >= 100 && !(fcntl(copy, F_GETFD) & FD_CLOEXEC) && close(copy) == 0 && close(fd) == 0);
     fd = device(O_RDWR);
     handle = allocate(fd, MIB);
-    CHECK(dup2(fd, fd) == fd && dup2(fd, 9) == -1 && errno == EBUSY && attached(fd, handle));
+    CHECK(dup2(fd, fd) == fd && dup3(fd, 9, 1) == -1 && errno == EINVAL && attached(fd, handle));
+    CHECK(dup2(900, fd) == -1 && errno == EBADF && attached(fd, handle));
     int other = device(O_RDWR);
     CHECK(dup3(fd, other, O_CLOEXEC) == other && attached(other, handle)); /* what was there is closed: one open less */
     CHECK(close(other) == 0 && !attached(fd, handle) && close(fd) == 0);
@@ -114,6 +116,68 @@ static void copies(void) {
     CHECK(ioctl(fd, INFO, &handle) == -1 && errno == EBADF);
     fd = device(O_RDWR), misc = device(O_WRONLY);
     CHECK(ioctl(misc, MARK, &m) == 0 && info(fd, allocate(fd, MIB)).pa == 16 << 20);
+}
+
+/* A device at a low number, where most calls on it are not looked at. */
+static void low(void) {
+    int fd = device(O_RDWR), null = open("/dev/null", O_RDWR);
+    uint64_t handle = allocate(fd, MIB);
+    CHECK(null < 10 && dup2(fd, 9) == 9 && dup2(fd, null) == null && dup3(fd, 8, O_CLOEXEC) == 8 && attached(9, handle));
+    CHECK(fcntl(8, F_GETFD) == FD_CLOEXEC && fcntl(9, F_GETFD) == 0);
+    unsigned char *here = map(9, handle, 4096, PROT_READ | PROT_WRITE); /* from the start of the chunk */
+    struct fill f = { .handle = handle, .value = 7, .size = 10 };
+    CHECK(ioctl(9, FILL, &f) == 0 && here[9] == 7 && here[10] == 0);
+    struct stat s;
+    CHECK(fstatat(9, "", &s, AT_EMPTY_PATH) == 0 && S_ISCHR(s.st_mode));
+    char target[64] = { 0 }, byte = 0;
+    CHECK(readlink("/proc/self/fd/9", target, sizeof target) == 12 && !strcmp(target, "/dev/neuron0"));
+    CHECK(read(9, &byte, 1) == -1 && errno == EINVAL && write(9, &byte, 1) == -1 && errno == EINVAL);
+    int copy = dup(9);
+    CHECK(copy >= 256 && attached(copy, handle));
+    CHECK(close(9) == 0 && !attached(fd, handle)); /* noticed: one close too many */
+    CHECK(close(copy) == 0 && close(fd) == 0 && close(8) == 0 && close(null) == 0);
+    fd = device(O_RDWR);
+    handle = allocate(fd, MIB);
+    CHECK(dup2(fd, 0) == 0 && open("/dev/null", O_RDWR) >= 0);
+    null = open("/dev/null", O_RDWR);
+    CHECK(dup2(null, 0) == 0 && !attached(fd, handle)); /* replaced */
+    CHECK(ioctl(0, INFO, &handle) == -1 && errno == ENOTTY && close(fd) == 0);
+    int misc = device(O_WRONLY);
+    struct mark m = { .count = 1, .first = 2, .last = 2 };
+    CHECK(ioctl(misc, MARK, &m) == 0 && dup2(misc, 0) == 0);
+    pid_t child = fork();
+    if (child == 0) { /* as subprocesses get their input */
+        execl("/proc/self/exe", "files", "inherited", (char *)0);
+        _exit(1);
+    }
+    waited(child, 0);
+    CHECK(ioctl(0, MARK, &m) == -1 && errno == EBUSY && close(misc) == 0);
+    CHECK(ioctl(0, MARK, &m) == 0); /* any close of such a descriptor gives the cores back */
+}
+
+static void inherited(void) {
+    struct mark m = { .count = 1, .first = 2, .last = 2 };
+    CHECK(ioctl(0, MARK, &m) == -1 && errno == EBUSY && ioctl(0, 0x5401, &m) == -1 && errno == ENOTTY);
+    _exit(0);
+}
+
+/* What the driver has no function for, though the memory behind a device has. */
+static void refused(void) {
+    int fd = device(O_RDWR), reader = device(O_RDONLY), writer = device(O_WRONLY), neither = device(O_ACCMODE);
+    char bytes[16] = { 0 };
+    struct iovec part = { bytes, sizeof bytes };
+    CHECK(read(fd, bytes, 16) == -1 && errno == EINVAL && write(fd, bytes, 16) == -1 && errno == EINVAL);
+    CHECK(readv(fd, &part, 1) == -1 && errno == EINVAL && writev(fd, &part, 1) == -1 && errno == EINVAL);
+    CHECK(pread(fd, bytes, 16, 0) == -1 && errno == EINVAL && pwrite(fd, bytes, 16, 0) == -1 && errno == EINVAL);
+    CHECK(preadv(fd, &part, 1, 0) == -1 && errno == EINVAL && pwritev(fd, &part, 1, 0) == -1 && errno == EINVAL);
+    CHECK(read(reader, bytes, 1) == -1 && errno == EINVAL && write(reader, bytes, 1) == -1 && errno == EBADF);
+    CHECK(read(writer, bytes, 1) == -1 && errno == EBADF && write(writer, bytes, 1) == -1 && errno == EINVAL);
+    CHECK(pread(writer, bytes, 1, 0) == -1 && errno == EBADF && pwrite(reader, bytes, 1, 0) == -1 && errno == EBADF);
+    CHECK(read(neither, bytes, 1) == -1 && errno == EBADF && write(neither, bytes, 1) == -1 && errno == EBADF);
+    CHECK(lseek(fd, 0, SEEK_SET) == -1 && errno == ESPIPE && lseek(writer, 0, SEEK_CUR) == -1 && errno == ESPIPE);
+    CHECK(ftruncate(fd, 0) == -1 && errno == EINVAL && fallocate(fd, 0, 0, 4096) == -1 && errno == ENODEV);
+    int null = open("/dev/null", O_RDWR), other = dup2(null, fd); /* an ordinary file at such a number */
+    CHECK(other == fd && read(fd, bytes, 16) == 0 && pread(fd, bytes, 16, 0) == 0 && lseek(fd, 0, SEEK_SET) == 0);
 }
 
 static void mappings(void) {
@@ -241,6 +305,9 @@ int main(int count, char **arguments) {
     char *name = arguments[1];
     if (!strcmp(name, "paths")) paths();
     else if (!strcmp(name, "copies")) copies();
+    else if (!strcmp(name, "low")) low();
+    else if (!strcmp(name, "inherited")) inherited();
+    else if (!strcmp(name, "refused")) refused();
     else if (!strcmp(name, "mappings")) mappings();
     else if (!strcmp(name, "threads")) threads();
     else if (!strcmp(name, "programs")) programs(arguments[0]);

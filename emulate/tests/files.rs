@@ -21,6 +21,27 @@ fn copies_of_descriptors_count_as_the_driver_counts_them() {
 }
 
 #[test]
+fn a_device_at_a_low_number_is_one() {
+    check("low", &[]);
+}
+
+#[test]
+fn shells_pass_devices_on_at_the_numbers_they_like() {
+    let program = compile("files.c", "files-shell", &[]);
+    let script = format!(
+        "exec 3<>/dev/neuron0 && [ \"$(readlink /proc/self/fd/3)\" = /dev/neuron0 ] && \
+         ! dd if=/dev/neuron0 of=/dev/null count=1 2>/dev/null && ! cat <&3 2>/dev/null && exec 3>&- && {} refused </dev/neuron0",
+        program.display()
+    );
+    good(&emulate(&[]).args(["bash", "-c", &script]).output().expect("the emulator"));
+}
+
+#[test]
+fn what_the_driver_has_no_function_for_is_refused() {
+    check("refused", &[]);
+}
+
+#[test]
 fn mappings_show_whole_chunks_and_are_not_inherited() {
     check("mappings", &[]);
 }

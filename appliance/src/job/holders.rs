@@ -155,6 +155,8 @@ pub(super) fn report(server: &Server<'_>) -> nrt_core::Result<()> {
                 name: model.name.clone(),
                 handle: loaded.map_or(0, |loaded| loaded.id().into()),
                 vnc: model.vnc,
+                subgraphs: model.subgraphs,
+                scratchpad_bytes: model.scratchpad_bytes,
                 bytes_by_usage,
                 host_bytes,
                 requests: seat.requests(),

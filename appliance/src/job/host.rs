@@ -16,6 +16,7 @@ use super::progress::Progress;
 use super::say::Reason;
 use super::serve;
 use super::server::{Runtime, Server};
+use super::sharing;
 use super::source::Sources;
 use super::statics::{BUFFERS, HOOKS, RESERVE, SIM, STORAGE};
 use super::tensors::Tensors;
@@ -118,7 +119,7 @@ fn on_runtime(server: &Server<'_>, tables: &mut Tables) {
     if !findings.failed() {
         serve::serve(server, &tensors, &mut progress);
     }
-    if let Err(error) = holders::report(server).and_then(|()| tables.fill(server)) {
+    if let Err(error) = holders::report(server).and_then(|()| sharing::report(server)).and_then(|()| tables.fill(server)) {
         findings.error(format_args!("the holders of the bytes cannot be told: {error}"));
     }
     drop(tensors);

@@ -11,7 +11,7 @@
 //! | [`host`] | bring-up, then the steps below, then close |
 //! | [`server`] | the resident models: load, reload, unload; [`plan`] says what a model consists of |
 //! | [`tensors`], [`serve`], [`request`] | threads that serve, one request, the reloads under load |
-//! | [`holders`] | who holds which bytes |
+//! | [`holders`], [`sharing`] | who holds which bytes; what models share |
 //! | [`verify`] | whether the device still holds what was loaded |
 //! | [`close`] | the proof that nothing is left |
 //!
@@ -36,6 +36,7 @@ mod request;
 mod say;
 mod serve;
 mod server;
+mod sharing;
 mod source;
 mod statics;
 mod tensors;

@@ -61,6 +61,10 @@ const MAX_PLAN_REGIONS: usize = 1 + ENGINES + 1 + MAX_REGIONS;
 
 /// Bytes of the image of a microcode library.
 const LIBRARY_BYTES: u64 = 64 << 10;
+/// Bytes of the table by which the device finds the libraries of a set: the documented struct `SUNDA_UCODE_LIB_INFO` (`ulib`).
+const LIBRARY_TABLE_BYTES: u64 = 27_304;
+/// Bytes of a set with one library: the image and the table.
+pub(super) const LIBRARY_SET_BYTES: u64 = LIBRARY_BYTES + LIBRARY_TABLE_BYTES;
 /// Seed of the image of the first library; the others count on.
 const LIBRARY_SEED: u64 = 0x6c69_6200;
 /// Seed of the code of the first engine; the others count on.

@@ -168,8 +168,9 @@ impl<D: Driver, H: Hooks> System<D, H> {
         })
     }
 
-    /// Copies `size` bytes from a node at `offset`; `take(chunk, position)` gets them piece by piece, straight out of the
-    /// mapped bounce buffer (of host memory: in one piece, out of its mapping). `take` must not copy through the same core.
+    /// Copies `size` bytes from a node in device memory at `offset`; `take(chunk, position)` gets them piece by piece, straight
+    /// out of the mapped bounce buffer. `take` must not copy through the same core. Host memory is read in one piece, by
+    /// [`dmem_copy_out`](Self::dmem_copy_out).
     ///
     /// # Errors
     /// As [`dmem_copy_in`](Self::dmem_copy_in); some pieces may have been taken then.
@@ -187,18 +188,8 @@ impl<D: Driver, H: Hooks> System<D, H> {
         let target = unsafe { self.target(node, offset, size)? };
         // SAFETY: by contract.
         let subject = unsafe { subject(&target.core, node, size) };
-        observed(&self.hooks, Operation::CopyOut, subject, || {
-            if target.host {
-                // SAFETY: the caller holds the reference; the mapping spans the node, and `offset + size` lies inside it.
-                let bytes = unsafe {
-                    let base = self.dmem_va(node)?;
-                    core::slice::from_raw_parts(base.as_ptr().add(offset as usize), size as usize)
-                };
-                take(bytes, 0);
-                return Ok(());
-            }
-            self.stage_out(&target, size, 0, take)
-        })
+        debug_assert!(!target.host, "pinned host memory needs no bounce buffer");
+        observed(&self.hooks, Operation::CopyOut, subject, || self.stage_out(&target, size, 0, take))
     }
 
     /// Tries the zero-copy way; `None` when it is off or this driver does not have it after all.

@@ -3,6 +3,7 @@
 use core::cell::UnsafeCell;
 use core::mem::{MaybeUninit, offset_of};
 use core::ptr::NonNull;
+use core::sync::atomic::Ordering::Relaxed;
 
 use crate::abi::{dmem_allocator_t, dmem_allocator_type_t, pthread_mutex_t};
 use crate::arena::{MAX_CORES_PER_DEVICE, ModelSlot};
@@ -131,14 +132,12 @@ impl<D: Driver, H: Hooks> System<D, H> {
         request: &DmemRequest<'_>,
         oom: OutOfMemory,
     ) {
-        // SAFETY: live by contract.
+        // SAFETY: live by contract. A MODEL heap is the one in a model's slot, and its pointer covers the slot array; the slot
+        // is that of the model this thread loads.
         let requester = unsafe {
             (allocator.as_ref().r#type == dmem_allocator_type_t::DMEM_ALLOCATOR_TYPE_MODEL).then(|| {
-                let mut name = [0; NAME];
-                // SAFETY: a MODEL heap is the one in a model's slot, and its pointer covers the slot array.
                 let slot = allocator.byte_sub(offset_of!(ModelSlot, allocator)).cast::<ModelSlot>();
-                text::put(&mut name, text::from_nul_terminated(&(*slot.as_ptr()).model.name));
-                Requester { name, bytes: self.held_by(core, allocator, oom.location) }
+                self.requester(core, slot, oom.location)
             })
         };
         let mut hint = [0; NAME];
@@ -168,6 +167,58 @@ impl<D: Driver, H: Hooks> System<D, H> {
             });
             if let Some(record) = place {
                 *record = OomRecord { thread, stamp: *newest, rendering: false, facts: MaybeUninit::new(facts) };
+            }
+        }
+    }
+
+    /// Who a model under construction is, and what it holds on a core.
+    ///
+    /// # Safety
+    /// The slot is this caller's alone, and of `core`.
+    unsafe fn requester(&self, core: &ResolvedCore, slot: NonNull<ModelSlot>, location: Location) -> Requester {
+        let mut name = [0; NAME];
+        // SAFETY: by contract.
+        unsafe {
+            text::put(&mut name, text::from_nul_terminated(&(*slot.as_ptr()).model.name));
+            Requester { name, bytes: self.held_by_model(core, slot, location) }
+        }
+    }
+
+    /// Completes what the calling thread recorded when the refused memory was to lie in the heap of a core (a page, a shared
+    /// library, a region of a GLOBAL usage): it was for the model of these slots, which still holds what it has. On a core
+    /// where the model has no subgraph it holds nothing.
+    ///
+    /// # Safety
+    /// The slots are this caller's alone.
+    #[cold]
+    pub(crate) unsafe fn oom_name_requester(&self, oom: &OutOfMemory, slots: &[Option<NonNull<ModelSlot>>]) {
+        let Ok(core) = self.tree.resolve(oom.device, oom.core) else { return };
+        let (vnc, relative) = self.settings.locate(&core);
+        let mut requester = None;
+        for slot in slots.iter().flatten() {
+            // SAFETY: by contract.
+            unsafe {
+                let raw = slot.as_ptr();
+                if ((*raw).vnc.load(Relaxed), (*raw).relative.load(Relaxed)) == (vnc, relative) {
+                    requester = Some(self.requester(&core, *slot, oom.location));
+                } else if requester.is_none() {
+                    let mut name = [0; NAME];
+                    text::put(&mut name, text::from_nul_terminated(&(*raw).model.name));
+                    requester = Some(Requester { name, bytes: [0; Usage::COUNT] });
+                }
+            }
+        }
+        let Some(requester) = requester else { return };
+        let records = self.oom_records();
+        let thread = self.hooks.thread_id();
+        let _held = sync::lock(&records.lock, &self.hooks);
+        // SAFETY: under the lock; facts of a record in use are written.
+        unsafe {
+            let mut all = (&mut *records.records.get()).iter_mut();
+            let own =
+                all.find(|record| record.thread == thread && !record.rendering && record.facts.assume_init_ref().oom == *oom);
+            if let Some(record) = own {
+                record.facts.assume_init_mut().requester.get_or_insert(requester);
             }
         }
     }

@@ -2,9 +2,10 @@
 
 use core::fmt;
 use core::ptr::NonNull;
-use core::sync::atomic::Ordering::Acquire;
+use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use crate::abi::dmem_allocator_t;
+use crate::arena::ModelSlot;
 use crate::context::ResolvedCore;
 use crate::driver::Driver;
 use crate::error::OutOfMemory;
@@ -129,9 +130,9 @@ impl<D: Driver, H: Hooks> System<D, H> {
                 return;
             }
             line(Owner::Core(core.core), bytes);
-            self.for_each_model_of(core, |id, _, allocator| {
-                // SAFETY: the heap of a pinned model is live.
-                line(Owner::Model(id), unsafe { self.held_by(core, allocator, oom.location) });
+            self.for_each_model_of(core, |id, _, slot| {
+                // SAFETY: a pinned model is live, and what it holds does not change.
+                line(Owner::Model(id), unsafe { self.held_by_model(core, slot, oom.location) });
             });
             if let Some(requester) = facts.and_then(|facts| facts.requester.as_ref())
                 && core.core == oom.core
@@ -173,19 +174,15 @@ impl<D: Driver, H: Hooks> System<D, H> {
         }
     }
 
-    /// Calls `visit` with id, name and heap of every resident model of a core, by rising id; each is pinned meanwhile.
-    fn for_each_model_of(&self, core: &ResolvedCore, mut visit: impl FnMut(u32, &str, NonNull<dmem_allocator_t>)) {
+    /// Calls `visit` with id, name and slot of every resident model of a core, by rising id; each is pinned meanwhile.
+    fn for_each_model_of(&self, core: &ResolvedCore, mut visit: impl FnMut(u32, &str, NonNull<ModelSlot>)) {
         let mut id = 0;
         while let Some(next) = self.next_resident(core, id) {
             id = next;
             // A model that left meanwhile is passed over.
             let Ok(slot) = self.database_acquire(core, id) else { continue };
-            // SAFETY: pinned, so published and unchanging; its heap is live.
-            unsafe {
-                let raw = slot.as_ptr();
-                let name = text::from_nul_terminated(&(*raw).model.name);
-                visit(id, name, NonNull::new_unchecked(&raw mut (*raw).allocator));
-            }
+            // SAFETY: pinned, so published and unchanging.
+            visit(id, text::from_nul_terminated(unsafe { &(*slot.as_ptr()).model.name }), slot);
             self.database_release(slot);
         }
     }
@@ -203,8 +200,11 @@ impl<D: Driver, H: Hooks> System<D, H> {
             (Location::Host, _) => {
                 // SAFETY: the GLOBAL heap of an owned core is live.
                 let mut bytes = unsafe { self.held_by(core, self.global_allocator(core), location) };
-                // SAFETY: the heap of a pinned model is live.
-                self.for_each_model_of(core, |_, _, heap| add(&mut bytes, &unsafe { self.held_by(core, heap, location) }));
+                // What models hold in the heap of the core is in there already.
+                self.for_each_model_of(core, |_, _, slot| {
+                    // SAFETY: the heap of a pinned model is live.
+                    add(&mut bytes, &unsafe { self.held_by(core, model_heap(slot), location) });
+                });
                 if let Some(requester) = facts.and_then(|facts| facts.requester.as_ref())
                     && facts.is_some_and(|facts| facts.oom.core == core.core)
                 {
@@ -212,6 +212,31 @@ impl<D: Driver, H: Hooks> System<D, H> {
                 }
                 bytes
             }
+        }
+    }
+
+    /// Charged bytes of a model on one of its cores at a location, by usage: its own heap, and what hangs on its group list but
+    /// lies in the heap of the core.
+    ///
+    /// # Safety
+    /// The slot is pinned or this caller's alone, and of `core`.
+    pub(super) unsafe fn held_by_model(
+        &self,
+        core: &ResolvedCore,
+        slot: NonNull<ModelSlot>,
+        location: Location,
+    ) -> [u64; Usage::COUNT] {
+        // SAFETY: by contract; the list does not change, and its nodes live as long as the model.
+        unsafe {
+            let heap = model_heap(slot);
+            let mut bytes = self.held_by(core, heap, location);
+            self.group_for_each(NonNull::new_unchecked(&raw mut (*slot.as_ptr()).group), |node| {
+                let node = node.as_ptr();
+                if !core::ptr::eq((*node).allocator.load(Relaxed), heap.as_ptr()) && (*node).mem_type.0 == location as u32 {
+                    bytes[(*node).mem_usage_type.0 as usize] += (*node).allocated_size as u64;
+                }
+            });
+            bytes
         }
     }
 
@@ -244,6 +269,15 @@ impl<D: Driver, H: Hooks> System<D, H> {
         }
         bytes
     }
+}
+
+/// The heap of a model.
+///
+/// # Safety
+/// The slot is live.
+unsafe fn model_heap(slot: NonNull<ModelSlot>) -> NonNull<dmem_allocator_t> {
+    // SAFETY: by contract; a member of a live slot.
+    unsafe { NonNull::new_unchecked(&raw mut (*slot.as_ptr()).allocator) }
 }
 
 fn add(sum: &mut [u64; Usage::COUNT], bytes: &[u64; Usage::COUNT]) {

@@ -52,25 +52,35 @@ impl<D: Driver, H: Hooks> System<D, H> {
     /// What [`ModelPlan::check`], the pools, the allocator, the scratchpad and the sources answer.
     pub(crate) fn load(&self, vnc: u32, plan: &ModelPlan<'_>) -> Result<u32> {
         plan.check(self.settings.arch, self.settings.logical_core_size)?;
-        let before = self.usage_of(&self.core(vnc, 0)?)[TOTAL];
+        let mut before = [0; MAX_CORES_PER_VCORE];
+        for (relative, bytes) in (0..self.settings.logical_core_size).zip(&mut before) {
+            *bytes = self.usage_of(&self.core(vnc, relative)?)[TOTAL];
+        }
         let id = self.mint();
         let mut building = Building { slots: [None; MAX_CORES_PER_VCORE], shared: [EMPTY_SET; MAX_CORES_PER_VCORE] };
         match self.build(vnc, id, plan, &mut building) {
             Ok(()) => {
-                let core = self.core(vnc, 0)?;
-                self.hooks.log(
-                    Level::Info,
-                    format_args!(
-                        "Added model {id} \"{}\" on ND{}:NC{}, mem_usage before {before} after {}",
-                        plan.name,
-                        core.device,
-                        core.core,
-                        self.usage_of(&core)[TOTAL]
-                    ),
-                );
+                // Each core of the logical core: a model of one subgraph may have its shared scratchpad on another core.
+                for (relative, before) in (0..self.settings.logical_core_size).zip(before) {
+                    let core = self.core(vnc, relative)?;
+                    self.hooks.log(
+                        Level::Info,
+                        format_args!(
+                            "Added model {id} \"{}\" on ND{}:NC{}, mem_usage before {before} after {}",
+                            plan.name,
+                            core.device,
+                            core.core,
+                            self.usage_of(&core)[TOTAL]
+                        ),
+                    );
+                }
                 Ok(id)
             }
             Err(error) => {
+                if let Cause::OutOfMemory(oom) = error.cause {
+                    // SAFETY: as below; what the model holds is still there.
+                    unsafe { self.oom_name_requester(&oom, &building.slots) };
+                }
                 // SAFETY: an unpublished model is this thread's alone.
                 building.slots.into_iter().flatten().for_each(|slot| unsafe { self.model_free(slot) });
                 Err(error)

@@ -1,5 +1,5 @@
 //! Finding the devices and the driver (`driver-abi` §§2, 6).
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "sends requests whose structs point to memory")]
 
 use core::fmt;
 use core::ops::Deref;

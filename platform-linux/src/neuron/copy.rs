@@ -1,5 +1,5 @@
 //! Copies and fills (`driver-abi` §13).
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "sends requests whose structs point to memory")]
 
 use nrt_core::abi::neuron_memcpy_batch_t;
 use nrt_core::driver::{BatchOperation, CopyBatch, DeviceRange, Errno};

@@ -2,7 +2,7 @@
 //!
 //! The driver keeps one table of owners for the whole host. It is advisory, nothing but this module's requests looks at
 //! it; runtimes that respect it get disjoint cores.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "sends requests whose structs point to memory")]
 
 use core::fmt;
 

@@ -1,5 +1,5 @@
 //! [`Driver`] for the kernel's devices.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "implements the unsafe trait of the core")]
 
 use core::ptr::NonNull;
 

@@ -1,5 +1,5 @@
 //! Memory: allocation by the best form there is, release, mapping (`driver-abi` §§9–12).
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "sends requests, and computes addresses in mappings")]
 
 use core::ptr::{NonNull, null_mut};
 

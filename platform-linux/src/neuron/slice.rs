@@ -1,5 +1,5 @@
 //! A reservation as a driver of its own: a process's slice of the machine.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "implements the unsafe trait of the core")]
 
 use core::ops::Range;
 

@@ -1,5 +1,5 @@
 //! One device's full descriptor, and who is using it.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "makes owned and borrowed descriptors of numbers")]
 
 use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 

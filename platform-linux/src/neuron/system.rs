@@ -1,5 +1,5 @@
 //! The system calls that talking to the kernel driver takes.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "declares and makes the system calls")]
 
 use core::ffi::CStr;
 use core::fmt::Write as _;

@@ -21,7 +21,7 @@ abi_struct! {
     /// The question for the attached processes with room for all there can be.
     #[derive(Clone, Copy, Debug)]
     #[repr(C)]
-    #[allow(non_camel_case_types)]
+    #[allow(non_camel_case_types, reason = "named as the structs of the driver are")]
     pub struct attached_processes: size 2448, align 8 {
         /// The documented struct.
         @0 pub header: neuron_ioctl_get_apps_info,
@@ -32,7 +32,7 @@ abi_struct! {
     /// A core map with room for all there can be.
     #[derive(Clone, Copy, Debug)]
     #[repr(C)]
-    #[allow(non_camel_case_types)]
+    #[allow(non_camel_case_types, reason = "named as the structs of the driver are")]
     pub struct core_map: size 1028, align 4 {
         /// The documented struct.
         @0 pub header: neuron_ioctl_nc_map,

@@ -9,7 +9,7 @@
 //!   keeps it, and [`Reply::done`] makes an error of it.
 //!
 //! [`scope`] lists every request of the driver with its place here, or the reason why it has none.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "implements the unsafe trait of the requests, and builds those that hold pointers")]
 
 mod copy;
 mod device;

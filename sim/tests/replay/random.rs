@@ -1,4 +1,4 @@
-//! Random requests, the same ones through any door.
+//! Random requests, mappings and copies of descriptors, the same ones through any door.
 
 use super::{Door, Raw};
 
@@ -52,6 +52,8 @@ pub(crate) struct Wanderer<D> {
     addresses: Vec<u64>,
     wait: u64,
     buffer: Vec<u8>,
+    /// Mappings that are there: address and length.
+    maps: Vec<(u64, u64)>,
 }
 
 /// A hash of some bytes that goes on from another one.
@@ -67,7 +69,17 @@ impl<D: Door> Wanderer<D> {
     pub(crate) fn new(mut door: D, seed: u64) -> Self {
         let (misc, full) = (door.open(libc::O_WRONLY).0 as i32, door.open(libc::O_RDWR).0 as i32);
         let (handles, addresses) = (Vec::new(), Vec::new());
-        Self { door, numbers: Numbers(seed), full, misc, handles, addresses, wait: u64::from(u32::MAX), buffer: vec![0; BUFFER] }
+        Self {
+            door,
+            numbers: Numbers(seed),
+            full,
+            misc,
+            handles,
+            addresses,
+            wait: u64::from(u32::MAX),
+            buffer: vec![0; BUFFER],
+            maps: Vec::new(),
+        }
     }
 
     fn handle(&mut self) -> u64 {
@@ -171,7 +183,62 @@ impl<D: Door> Wanderer<D> {
                 }
                 self.request(fd, 0xC050_4E55, &mut argument, &[]).1
             }
+            _ if self.numbers.below(8) == 0 => self.map_or_unmap(),
             _ => self.rare(),
+        }
+    }
+
+    /// Maps a chunk and touches it, takes a mapping away, or copies a descriptor.
+    fn map_or_unmap(&mut self) -> u64 {
+        let mut argument = [0; WORDS];
+        match self.numbers.below(8) {
+            0 => {
+                // The close of the copy is one too many: the process is detached, its memory gone.
+                let copy = self.door.dup(self.full);
+                argument[0] = self.handle();
+                let (_, state) = self.request(copy.0 as i32, 0x8008_4E1D, &mut argument, &[4]);
+                let closed = [self.door.close(copy.0 as i32), self.door.close(self.full)];
+                self.handles.clear();
+                self.full = self.door.open(libc::O_RDWR).0 as i32;
+                closed.iter().fold(state, |state, closed| hash(state, &closed.1.to_le_bytes()))
+            }
+            1 | 2 if !self.maps.is_empty() => {
+                let at = self.numbers.below(self.maps.len() as u64) as usize;
+                let (address, length) = self.maps.swap_remove(at);
+                let unmapped = self.door.munmap(address, length);
+                let gone = self.door.peek(address);
+                hash(hash(0, &unmapped.0.to_le_bytes()), &gone.err().unwrap_or(0).to_le_bytes())
+            }
+            _ => {
+                argument[0] = self.handle();
+                let (answered, state) = self.request(self.full, 0x8008_4E1D, &mut argument, &[4]);
+                let (offset, size) = (argument[2], argument[5]);
+                // Beyond the chunk is raw memory, which depends on who asks.
+                if answered != (0, 0) || size == 0 {
+                    return state;
+                }
+                let fd = if self.numbers.below(10) == 0 { self.misc } else { self.full };
+                let (writes, inside) = (self.numbers.below(4) != 0, self.numbers.below(3) * 4096);
+                let offset = offset + if inside < size { inside } else { 0 };
+                let mapped = self.door.mmap(fd, size, writes, false, offset);
+                let mut state = hash(hash(state, &mapped.1.to_le_bytes()), &[u8::from(mapped.0 < 0)]);
+                if mapped.0 < 0 {
+                    return state;
+                }
+                let address = mapped.0 as u64;
+                let place = address + self.numbers.below(size);
+                let value = self.numbers.next() as u8;
+                let seen = [self.door.peek(address), self.door.poke(place, value).map(|()| 0), self.door.peek(place)];
+                for seen in seen {
+                    state = hash(state, &seen.map_or_else(|signal| -signal, i32::from).to_le_bytes());
+                }
+                self.maps.push((address, size));
+                if self.maps.len() > 16 {
+                    let (address, length) = self.maps.swap_remove(0);
+                    self.door.munmap(address, length);
+                }
+                state
+            }
         }
     }
 

@@ -31,6 +31,7 @@ fn the_report_has_the_documented_shape() {
         "arch",
         "logical_cores",
         "models",
+        "cores",
         "requests",
         "reloads",
         "peak_device_bytes",
@@ -47,7 +48,7 @@ fn the_report_has_the_documented_shape() {
     assert_eq!(models.len(), 4);
     let mut handles = Vec::new();
     for model in models {
-        assert_eq!(keys(model), ["bytes_by_usage", "handle", "host_bytes", "name", "requests", "vnc"]);
+        assert_eq!(keys(model), ["bytes_by_usage", "handle", "host_bytes", "name", "requests", "scratchpad_bytes", "vnc"]);
         assert_eq!(model["bytes_by_usage"].as_object().unwrap().len(), 22);
         assert_eq!(model["requests"], 50);
         handles.push(model["handle"].as_u64().unwrap());
@@ -119,19 +120,56 @@ fn text_for_people() {
     assert!(host.contains("Pinned host memory of the models\n"), "{host}");
 }
 
+/// One page of the scratchpad.
+const PAGE: u64 = 512 << 20;
+/// A microcode library and its table.
+const LIBRARY: u64 = 65_536 + 27_304;
+
+/// Three needs above a page: their sum is four pages, each alone is two, so arenas of their own would be six.
 #[test]
 fn models_of_one_core_share_it() {
+    let needs = [600 << 20, 700 << 20, 550 << 20];
     let deployment = json!({
         "arch": "sunda", "threads": 3, "requests": 90, "reload_every": 10,
         "models": (0..3).map(|index| {
-            model(&format!("m{index}"), 1, json!({ "seed": index, "bytes": 300_000 }), json!({ "scratchpad_bytes": 1 << 20, "ulibs": 1 }))
+            let more = json!({ "scratchpad_bytes": needs[index], "ulibs": 1 });
+            model(&format!("m{index}"), 1, json!({ "seed": index, "bytes": 300_000 }), more)
         }).collect::<Vec<_>>()
     });
     let report = run_deployment(&deployment).held();
     assert_eq!(report["reloads"], 9);
-    // One scratchpad page, not three.
+    let named = (0..3).map(|index| json!({ "model": format!("m{index}"), "bytes": needs[index] })).collect::<Vec<_>>();
+    assert_eq!(
+        report["cores"],
+        json!([{
+            "device": 0, "core": 1, "vnc": 1,
+            "scratchpad": { "needs": named, "held_bytes": 2 * PAGE, "pages": 2, "users": 3 },
+            "library": { "copies": 1, "bytes": LIBRARY, "users": 3 }
+        }])
+    );
+    // At no time was there more, reloads included.
     let peak = report["peak_device_bytes"].as_u64().unwrap();
-    assert!((512 << 20..600 << 20).contains(&peak), "{peak}");
+    assert!((2 * PAGE..2 * PAGE + (8 << 20)).contains(&peak), "{peak}");
+}
+
+#[test]
+fn the_shipped_example_of_sharing_says_what_is_shared() {
+    let path = shipped("sharing.json");
+    let report = run([path.as_os_str(), OsStr::new("--json")]).held();
+    let core = &report["cores"][0];
+    // The largest need is two pages, the sum would be three.
+    let needs = core["scratchpad"]["needs"].as_array().unwrap();
+    let bytes: Vec<u64> = needs.iter().map(|need| need["bytes"].as_u64().unwrap()).collect();
+    assert_eq!((bytes.iter().max().unwrap().div_ceil(PAGE), bytes.iter().sum::<u64>().div_ceil(PAGE)), (2, 3));
+    assert_eq!((&core["scratchpad"]["held_bytes"], &core["scratchpad"]["users"]), (&json!(2 * PAGE), &json!(2)));
+    assert_eq!(core["library"], json!({ "copies": 1, "bytes": LIBRARY, "users": 2 }));
+    let text = run([path]).stdout;
+    for line in [
+        "\nND 0:NC 0 scratchpad: generate needs 600.000MB, embed needs 500.000MB; held 1.000GB in 2 pages for 2 models\n",
+        "\nND 0:NC 0 microcode library: 1 copies of 90.664KB for 2 models\n",
+    ] {
+        assert!(text.contains(line), "{line:?} is missing:\n{text}");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use nrt_appliance::deployment::Name;
 use nrt_appliance::json_out::JsonWriter;
-use nrt_appliance::report::{MAX_ERRORS, ModelReport, Report};
+use nrt_appliance::report::{CoreSharing, MAX_ERRORS, ModelReport, Report};
 use nrt_appliance::table::{self, Owner, Row, Size};
 use nrt_appliance::weights::{self, Mismatch};
 use nrt_core::Usage;
@@ -28,9 +28,33 @@ fn full_report() -> Report {
     report.set_arch(Arch::Cayman);
     report.logical_cores = 4;
     let bytes_by_usage = usage(&[("weight", 4096), ("instr_pe", 512), ("scratchpad", 1 << 33)]);
-    let model = ModelReport { name: name("gen\"er\\ate"), handle: 10001, vnc: 3, bytes_by_usage, host_bytes: 512, requests: 12 };
+    let model = ModelReport {
+        name: name("gen\"er\\ate"),
+        handle: 10001,
+        vnc: 3,
+        subgraphs: 1,
+        scratchpad_bytes: 600 << 20,
+        bytes_by_usage,
+        host_bytes: 512,
+        requests: 12,
+    };
     report.models.push(model.clone()).unwrap();
     report.models.push(ModelReport { name: name("embed"), handle: 10002, vnc: 0, requests: 13, ..model }).unwrap();
+    report
+        .cores
+        .push(CoreSharing {
+            device: 0,
+            core: 6,
+            vnc: 3,
+            relative: 0,
+            scratchpad_held_bytes: 1 << 30,
+            scratchpad_pages: 2,
+            scratchpad_users: 1,
+            library_bytes: 92_840,
+            library_copies: 1,
+            library_users: 3,
+        })
+        .unwrap();
     report.requests = 25;
     report.reloads = 3;
     report.peak_device_bytes = u64::MAX;
@@ -64,6 +88,16 @@ fn report_as_json() {
     assert_eq!(value["models"][1]["requests"], 13);
     let mut top = value.clone();
     top.as_object_mut().unwrap().remove("models");
+    assert_eq!(
+        top.as_object_mut().unwrap().remove("cores").unwrap(),
+        json!([{
+            "device": 0, "core": 6, "vnc": 3,
+            "scratchpad": {
+                "needs": [{ "model": "gen\"er\\ate", "bytes": 600 << 20 }], "held_bytes": 1 << 30, "pages": 2, "users": 1
+            },
+            "library": { "copies": 1, "bytes": 92_840, "users": 3 }
+        }])
+    );
     assert_eq!(
         top,
         json!({
@@ -130,6 +164,8 @@ fn report_as_text() {
 cayman with 4 logical cores
   gen\"er\\ate (handle 10001, logical core 3): 8.000GB, 12 requests
   embed (handle 10002, logical core 0): 8.000GB, 13 requests
+ND 0:NC 6 scratchpad: gen\"er\\ate needs 600.000MB; held 1.000GB in 2 pages for 1 models
+ND 0:NC 6 microcode library: 1 copies of 90.664KB for 3 models
 requests 25, reloads 3, peak 17179869184.000GB
 weights verified, outputs NOT VERIFIED
 after close: 0 device bytes and 0 nodes live

@@ -15,9 +15,35 @@ pub(crate) type FaultyRuntime = Runtime<Reserved, &'static FaultyHooks>;
 /// Small enough for a model of two pages.
 pub(crate) const PAGE: u64 = 1 << 20;
 
-/// The error numbers every request is failed with.
-pub(crate) const ERRNOS: [Errno; 7] =
-    [Errno::EPERM, Errno::ENOMEM, Errno::EINVAL, Errno::EIO, Errno::EFAULT, Errno::ENOTSUPP, Errno::SHORT];
+/// The error numbers every request is failed with: all that the driver's description names, whichever request they are
+/// described for, a number nobody expects, and the positive return value.
+pub(crate) const ERRNOS: [Errno; 17] = [
+    Errno::EPERM,
+    Errno::ENOENT,
+    Errno::EINTR,
+    Errno::EIO,
+    ENXIO,
+    E2BIG,
+    Errno::ENOMEM,
+    Errno::EACCES,
+    Errno::EFAULT,
+    Errno::EBUSY,
+    Errno::ENODEV,
+    Errno::EINVAL,
+    ENOTTY,
+    EALREADY,
+    Errno::ENOTSUPP,
+    Errno(4095),
+    Errno::SHORT,
+];
+/// An address that belongs to no allocation.
+const ENXIO: Errno = Errno(6);
+/// A core beyond those of the device.
+const E2BIG: Errno = Errno(7);
+/// What one unknown request is answered with.
+const ENOTTY: Errno = Errno(25);
+/// A cooperative lock that its last holder asks for again.
+const EALREADY: Errno = Errno(114);
 
 /// Architectures and logical core sizes under test.
 pub(crate) const MACHINES: [(Arch, u32); 5] =

@@ -84,6 +84,71 @@ fn a_load_that_runs_out_shows_what_it_held_by_then() {
     close(&runtime);
 }
 
+/// Regions that lie in the heap of the core count to their model all the same, resident or being loaded.
+#[test]
+fn what_a_model_holds_in_the_heap_of_the_core_is_its_own() {
+    let runtime = cayman(|_| ());
+    let core = runtime.core(1).unwrap();
+    let regions = [weights(5 * MIB), region(2, Usage::Notification, 2 * MIB, None)];
+    let resident =
+        core.load(&nrt_core::model::ModelPlan { name: "resident", subgraphs: &[SubgraphPlan { regions: &regions, ..NOTHING }] });
+    // The one that is refused is for the heap of the core, too.
+    let regions = [weights(MIB), region(2, Usage::Notification, 3 * MIB, None), region(3, Usage::Notification, 30 * GIB, None)];
+    let plan = nrt_core::model::ModelPlan { name: "too large", subgraphs: &[SubgraphPlan { regions: &regions, ..NOTHING }] };
+    assert_eq!(refused(core.load(&plan)).status, Status::Resource);
+    let told = told(&runtime);
+    assert_eq!(row(&told, "NC 2")[..3], ["11.000MB", "0.000B", "6.000MB"]);
+    for (owner, total, constants, notifications) in
+        [("model 1", "7.000MB", "5.000MB", "2.000MB"), ("(being loaded)", "4.000MB", "1.000MB", "3.000MB")]
+    {
+        let row = row(&told, owner);
+        assert_eq!([&row[0], &row[2], &row[12]], [total, constants, notifications], "{owner}: {told:#?}");
+    }
+    assert!(told.contains(&"(being loaded): \"too large\", its memory has been given back".into()), "{told:#?}");
+    resident.unwrap().unload().unwrap();
+    close(&runtime);
+}
+
+/// In pinned memory as well, and once in the sum.
+#[test]
+fn pinned_memory_of_a_model_in_the_heap_of_the_core_counts_once() {
+    let runtime = recorded(driver(SimConfig { host_bytes: 32 << 20, ..SimConfig::new(Arch::Sunda) }), |_| ());
+    let core = runtime.core(1).unwrap();
+    let pinned = |variable, bytes| nrt_core::model::RegionPlan {
+        location: nrt_core::Location::Host,
+        ..region(variable, Usage::Notification, bytes, None)
+    };
+    let resident = core.load(&nrt_core::model::ModelPlan {
+        name: "resident",
+        subgraphs: &[SubgraphPlan { regions: &[pinned(1, 2 * MIB)], ..NOTHING }],
+    });
+    let regions = [pinned(1, 3 * MIB), pinned(2, 64 * MIB)];
+    let plan = nrt_core::model::ModelPlan { name: "too large", subgraphs: &[SubgraphPlan { regions: &regions, ..NOTHING }] };
+    assert_eq!(refused(core.load(&plan)).status, Status::FailHostMemAlloc);
+    let lines = told(&runtime);
+    for (owner, total) in [("NC 1", "5.000MB"), ("model 1", "2.000MB"), ("(being loaded)", "3.000MB")] {
+        assert_eq!(row(&lines, owner)[0], total, "{owner}: {lines:#?}");
+    }
+    resident.unwrap().unload().unwrap();
+    close(&runtime);
+}
+
+/// A page belongs to the core, but a model wanted it.
+#[test]
+fn a_load_without_room_for_its_scratchpad_names_itself() {
+    let runtime = cayman(|_| ());
+    let core = runtime.core(0).unwrap();
+    let subgraph = SubgraphPlan { regions: &[weights(MIB)], local_scratchpad_bytes: 30 * GIB, ..NOTHING };
+    let plan = nrt_core::model::ModelPlan { name: "wide", subgraphs: &[NOTHING, subgraph] };
+    assert_eq!(refused(core.load(&plan)).status, Status::Resource);
+    let lines = told(&runtime);
+    assert!(lines[0].contains("on ND 0:NC 1 in device memory"), "{lines:#?}");
+    assert_eq!(row(&lines, "(being loaded)")[0], "0.000B", "no weights yet: {lines:#?}");
+    assert!(lines.contains(&"(being loaded): \"wide\", its memory has been given back".into()), "{lines:#?}");
+    assert_eq!(runtime.device_bytes(), 0);
+    close(&runtime);
+}
+
 #[test]
 fn full_and_fragmented_are_told_apart() {
     let runtime = cayman(|_| ());

@@ -269,3 +269,43 @@ fn contiguous_pages_begin_and_end_and_explain_themselves() {
     drop(blocked);
     runtime.close(None).unwrap();
 }
+
+/// `model-load` §7: what each core of the logical core holds before and after a model.
+#[test]
+fn a_model_is_added_with_the_bytes_before_and_after_on_each_core() {
+    const MIB: u64 = 1 << 20;
+    let runtime = recorded(one_device(Arch::Cayman), |config| config.scratchpad_page_size = 2 * MIB);
+    let added = || {
+        let lines = runtime.hooks().take(Level::Info);
+        lines.into_iter().filter(|line| line.starts_with("Added model")).collect::<Vec<_>>()
+    };
+    let core = runtime.core(0).unwrap();
+    let tensor = core.tensor(Placement::Device, 512, "x").unwrap();
+    let weights = [crate::plans::weights(3 * MIB)];
+    let subgraph = SubgraphPlan { regions: &weights, local_scratchpad_bytes: 1, ..NOTHING };
+    let both = core.load(&ModelPlan { name: "both", subgraphs: &[subgraph, subgraph] }).unwrap();
+    assert_eq!(
+        added(),
+        [
+            "Added model 1 \"both\" on ND0:NC0, mem_usage before 512 after 5243392",
+            "Added model 1 \"both\" on ND0:NC1, mem_usage before 0 after 5242880",
+        ]
+    );
+    // Its page is there already.
+    let one = core.load(&ModelPlan { name: "one", subgraphs: &[subgraph] }).unwrap();
+    assert_eq!(
+        added(),
+        [
+            "Added model 2 \"one\" on ND0:NC0, mem_usage before 5243392 after 8389120",
+            "Added model 2 \"one\" on ND0:NC1, mem_usage before 5242880 after 5242880",
+        ]
+    );
+    runtime.driver().watch(&[Call::Alloc]);
+    runtime.driver().fail_nth(1, Errno::EIO);
+    refused(core.load(&ModelPlan { name: "one", subgraphs: &[subgraph] }));
+    assert!(added().is_empty());
+    one.unload().unwrap();
+    both.unload().unwrap();
+    drop(tensor);
+    assert!(runtime.close(None).unwrap().is_clean());
+}

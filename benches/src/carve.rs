@@ -1,0 +1,260 @@
+//! Group `carve`: a range of device memory carved out of a reservation and given back, against other range allocators and
+//! the cheapest system call; with a trace, its allocations instead.
+
+use std::cell::UnsafeCell;
+use std::hint::black_box;
+use std::ptr::null_mut;
+
+use nrt_core::driver::{AllocRequest, DeviceRange, Driver as _};
+use nrt_core::hooks::Hooks as _;
+use nrt_core::reserved_hbm::{ReserveStorage, ReservedHbm};
+use nrt_linux::hooks::LinuxHooks;
+use offset_allocator::{Allocation, Allocator};
+use range_alloc::RangeAllocator;
+
+use crate::driver::NullDriver;
+use crate::measure::{BATCH, Peer, Scenario};
+use crate::trace::Script;
+
+/// Bytes that ranges are carved out of.
+const SPACE: u64 = 64 << 30;
+/// Unit of the allocators that count in 32 bits, and what `nrt` rounds to.
+const GRANULE: u64 = 4096;
+/// Records of ranges and free runs, in every peer that has a fixed number of them.
+const RECORDS: usize = 1 << 16;
+/// Driver category of the ranges: tensors.
+const CATEGORY: u8 = 9;
+
+/// Something that hands out ranges and takes them back.
+trait Ranges {
+    type Range;
+    fn carve(&mut self, bytes: u64) -> Option<Self::Range>;
+    fn give(&mut self, range: Self::Range);
+}
+
+struct Nrt(ReservedHbm<NullDriver, LinuxHooks>);
+
+/// A range of nothing.
+const NO_RANGE: DeviceRange = DeviceRange {
+    device: null_mut(),
+    driver_handle: 0,
+    pa: 0,
+    mmap_offset: 0,
+    size: 0,
+    align: 0,
+    pad_2c: 0,
+    mmap_va: null_mut(),
+    host_memory: 0,
+    nc_id: 0,
+};
+
+impl Ranges for Nrt {
+    type Range = DeviceRange;
+    #[inline]
+    fn carve(&mut self, bytes: u64) -> Option<DeviceRange> {
+        let request = AllocRequest { size: bytes, align: 0, host: false, channel: 0, nc_id: 0, category: CATEGORY };
+        let mut range = NO_RANGE;
+        self.0.alloc(0, &request, &mut range).ok()?;
+        Some(range)
+    }
+    #[inline]
+    fn give(&mut self, range: DeviceRange) {
+        assert!(self.0.free(0, &range).is_ok());
+    }
+}
+
+impl Ranges for Allocator<u32> {
+    type Range = Allocation<u32>;
+    #[inline]
+    fn carve(&mut self, bytes: u64) -> Option<Allocation<u32>> {
+        self.allocate(bytes.div_ceil(GRANULE) as u32)
+    }
+    #[inline]
+    fn give(&mut self, range: Allocation<u32>) {
+        self.free(range);
+    }
+}
+
+impl Ranges for RangeAllocator<u64> {
+    type Range = std::ops::Range<u64>;
+    #[inline]
+    fn carve(&mut self, bytes: u64) -> Option<Self::Range> {
+        self.allocate_range(bytes.next_multiple_of(GRANULE)).ok()
+    }
+    #[inline]
+    fn give(&mut self, range: Self::Range) {
+        self.free_range(range);
+    }
+}
+
+/// TLSF with its headers in the memory it hands out: a 64th of every size, so that the space can be real.
+struct Rlsf(rlsf::Tlsf<'static, u32, u32, 32, 32>);
+
+/// What the space of [`Rlsf`] is divided by.
+const SCALE: u64 = 64;
+
+impl Rlsf {
+    fn new() -> Self {
+        let mut tlsf = rlsf::Tlsf::new();
+        let space = Box::leak(Box::new_uninit_slice((SPACE / SCALE) as usize));
+        // Its pages become resident as they are used; the pool stays for ever.
+        let _ = tlsf.insert_free_block(space);
+        Self(tlsf)
+    }
+}
+
+impl Ranges for Rlsf {
+    type Range = std::ptr::NonNull<u8>;
+    #[inline]
+    fn carve(&mut self, bytes: u64) -> Option<Self::Range> {
+        let bytes = bytes.div_ceil(GRANULE) * (GRANULE / SCALE);
+        self.0.allocate(std::alloc::Layout::from_size_align(bytes as usize, 16).ok()?)
+    }
+    #[inline]
+    fn give(&mut self, range: Self::Range) {
+        // SAFETY: a block of this allocator, given back once, with the alignment it came with.
+        unsafe { self.0.deallocate(range, 16) };
+    }
+}
+
+/// An allocator that replays a script, step by step, round and round.
+struct Replay<A: Ranges> {
+    allocator: A,
+    live: Vec<Option<A::Range>>,
+    at: usize,
+}
+
+/// One measuring thread works at a time.
+struct Alone<T>(UnsafeCell<T>);
+
+// SAFETY: scenarios of this group have one thread; threads of later runs start after the earlier ones were joined.
+unsafe impl<T> Sync for Alone<T> {}
+
+impl<A: Ranges> Replay<A> {
+    fn new(mut allocator: A, script: &Script) -> Alone<Self> {
+        // Memory in between that stays: without it every free would melt into one run.
+        let kept: Vec<_> = (0..script.kept).map(|_| (allocator.carve(GRANULE), allocator.carve(3 * GRANULE))).collect();
+        for (small, hole) in kept {
+            assert!(small.is_some(), "no room for what stays");
+            hole.into_iter().for_each(|hole| allocator.give(hole));
+        }
+        Alone(UnsafeCell::new(Self { allocator, live: (0..script.places).map(|_| None).collect(), at: 0 }))
+    }
+
+    /// Does the next `n` steps.
+    #[inline]
+    fn steps(&mut self, script: &Script, n: u32) {
+        for _ in 0..n {
+            let step = script.steps[self.at];
+            self.at = if self.at + 1 == script.steps.len() { 0 } else { self.at + 1 };
+            let place = &mut self.live[step.place as usize];
+            match place.take() {
+                Some(range) => self.allocator.give(range),
+                None => {
+                    *place = self.allocator.carve(step.bytes);
+                    assert!(place.is_some(), "no room for {} bytes", step.bytes);
+                }
+            }
+        }
+    }
+}
+
+/// What takes part in one scenario.
+struct Peers<'s> {
+    script: &'s Script,
+    nrt: Alone<Replay<Nrt>>,
+    offset: Alone<Replay<Allocator<u32>>>,
+    ranges: Alone<Replay<RangeAllocator<u64>>>,
+    rlsf: Alone<Replay<Rlsf>>,
+}
+
+impl<'s> Peers<'s> {
+    fn new(script: &'s Script, nrt: ReservedHbm<NullDriver, LinuxHooks>) -> Self {
+        let granules = (SPACE / GRANULE) as u32;
+        Self {
+            script,
+            nrt: Replay::new(Nrt(nrt), script),
+            offset: Replay::new(Allocator::with_max_allocs(granules, RECORDS as u32), script),
+            ranges: Replay::new(RangeAllocator::new(0..SPACE), script),
+            rlsf: Replay::new(Rlsf::new(), script),
+        }
+    }
+}
+
+/// The scenario of a script. An operation is two steps of it: one range carved and one given back, if they are as many.
+fn scenario(
+    name: &'static str,
+    operation: &'static str,
+    script: &'static Script,
+    nrt: ReservedHbm<NullDriver, LinuxHooks>,
+) -> Scenario<'static> {
+    let peers: &'static Peers<'static> = Box::leak(Box::new(Peers::new(script, nrt)));
+    fn work<A: Ranges>(replay: &'static Alone<Replay<A>>, script: &'static Script) -> Box<dyn Fn(usize, u32) + Sync> {
+        // SAFETY: see `Alone`.
+        Box::new(move |_, n| unsafe { (*replay.0.get()).steps(script, n * 2) })
+    }
+    let list = vec![
+        Peer {
+            name: "nrt",
+            touches: "records of 64 B; 64-bit sizes, alignment of the address, sums, a limit per category, a description of 64 B",
+            locks: "lock of the core and channel 2x: 4 atomic read-modify-writes; a read of the range's own line",
+            work: work(&peers.nrt, peers.script),
+        },
+        Peer {
+            name: "offset-allocator",
+            touches: "records of 28 B; 32-bit sizes, here in units of 4 KiB; no alignment, no sums but the free one",
+            locks: "none: its owner brings one",
+            work: work(&peers.offset, peers.script),
+        },
+        Peer {
+            name: "range-alloc",
+            touches: "a vector of free ranges, searched and moved: not constant",
+            locks: "none: its owner brings one",
+            work: work(&peers.ranges, peers.script),
+        },
+        Peer {
+            name: "rlsf",
+            touches: "headers of 16 B in the memory handed out, which device memory does not allow; every size a 64th",
+            locks: "none: its owner brings one",
+            work: work(&peers.rlsf, peers.script),
+        },
+        Peer {
+            name: "cheapest system call",
+            touches: "the thread id from the kernel: what asking the driver costs at the very least, once",
+            locks: "none",
+            work: Box::new(|_, n| {
+                (0..n).for_each(|_| {
+                    black_box(LinuxHooks::new().thread_id());
+                });
+            }),
+        },
+    ];
+    Scenario { name, operation, threads: 1, batch: BATCH, peers: list }
+}
+
+/// A reservation of the whole space on a core and channel of its own.
+fn reserved() -> ReservedHbm<NullDriver, LinuxHooks> {
+    // SAFETY: zeroed memory is an unclaimed storage.
+    let storage: &'static ReserveStorage<1, 1, RECORDS> = Box::leak(unsafe { Box::new_zeroed().assume_init() });
+    let driver = ReservedHbm::new(NullDriver { devices: 1 }, LinuxHooks::new(), storage);
+    let driver = driver.unwrap_or_else(|error| panic!("the storage is new: {error}"));
+    driver.reserve(0, 0, 0, SPACE).unwrap_or_else(|error| panic!("no reservation: {error}"));
+    driver
+}
+
+/// Every scenario of the group.
+#[must_use]
+pub fn scenarios() -> Vec<Scenario<'static>> {
+    let pairs = Box::leak(Box::new(Script::pairs()));
+    let mixed = Box::leak(Box::new(Script::mixed()));
+    vec![
+        scenario("carve/1 thread", "carve and give back, 1,000 holes about", pairs, reserved()),
+        scenario("carve/mixed load", "one carved, another given back, 256 live about", mixed, reserved()),
+    ]
+}
+
+/// The allocations of a trace.
+#[must_use]
+pub fn replay(script: &'static Script) -> Scenario<'static> {
+    scenario("trace/ranges", "two steps of the trace", script, reserved())
+}
