@@ -13,10 +13,15 @@ pub(crate) const TENSORS: usize = 32;
 /// Bytes of the two parts of a staged library.
 pub(crate) const LIBRARY: [u64; 2] = [700, size_of::<nrt_core::abi::SUNDA_UCODE_LIB_INFO>() as u64];
 
+/// What the driver rounds every chunk up to.
+const GRANULE: u64 = 4096;
+
 #[derive(Clone, Default)]
 pub(crate) struct CoreBooks {
     /// Device bytes by usage without scratchpad pages and library.
     device: [u64; Usage::COUNT],
+    /// The same as the driver counts them, in pages of 4 KiB.
+    rounded: u64,
     /// Allocations without scratchpad pages and library.
     nodes: u32,
     /// Pages that each resident model needs, by model id.
@@ -31,6 +36,7 @@ impl CoreBooks {
         self.nodes += 1;
         if location == Location::Device {
             self.device[usage.number()] += bytes;
+            self.rounded += bytes.next_multiple_of(GRANULE);
         }
     }
 
@@ -38,6 +44,7 @@ impl CoreBooks {
         self.nodes -= 1;
         if location == Location::Device {
             self.device[usage.number()] -= bytes;
+            self.rounded -= bytes.next_multiple_of(GRANULE);
         }
     }
 
@@ -66,6 +73,12 @@ impl CoreBooks {
             bytes[Usage::UcodeLib.number()] += LIBRARY.iter().sum::<u64>();
         }
         bytes
+    }
+
+    /// Device bytes as the driver counts them.
+    pub(crate) fn driver_bytes(&self) -> u64 {
+        let library = LIBRARY.map(|bytes| bytes.next_multiple_of(GRANULE)).iter().sum::<u64>();
+        self.rounded + u64::from(self.arena()) * PAGE + if self.library_staged { library } else { 0 }
     }
 
     pub(crate) fn nodes(&self) -> u32 {

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use nrt_core::Usage;
 
+use crate::books::CoreBooks;
 use crate::world::World;
 
 /// The number of a pointer variable, whose word is memory of the model's.
@@ -18,6 +19,20 @@ impl World<'_> {
         assert_eq!(usage.bytes, books.bytes(), "bytes of core {core}");
         assert_eq!(usage.total, usage.bytes.iter().sum::<u64>(), "total of core {core}");
         assert_eq!(usage.allocations, books.nodes(), "allocations of core {core}");
+    }
+
+    /// What the driver holds is what the books say, and what is in quarantine: that changes with a refused release only.
+    pub(crate) fn check_driver(&mut self) {
+        let expected: u64 = self.books.iter().map(CoreBooks::driver_bytes).sum();
+        let held = self.driver.inner().live(0).device_bytes;
+        let beyond = held.checked_sub(expected).expect("the driver holds less than the books say");
+        let (quarantined, bytes) = self.quarantined_bytes;
+        if self.quarantined == quarantined {
+            assert_eq!(beyond, bytes, "bytes beyond the books");
+        } else {
+            assert!(beyond >= bytes && quarantined < self.quarantined);
+        }
+        self.quarantined_bytes = (self.quarantined, beyond);
     }
 
     /// Everything.
@@ -62,6 +77,8 @@ impl World<'_> {
                     .model
                     .for_each_variable(relative, |variable, _| {
                         match variable.usage {
+                            // The memory of another core's variable.
+                            _ if variable.remote => {}
                             // In a page, which is on the list of the core.
                             Some(Usage::Scratchpad) => {}
                             Some(_) => ranges.push((variable.address, variable.bytes)),
@@ -72,7 +89,10 @@ impl World<'_> {
                     .unwrap();
             }
         }
-        assert_eq!(ranges.len() as u64, nodes, "every node is on a list");
+        // A set of libraries of a model's own is no variable.
+        let sets = self.models.iter().flat_map(|loaded| &loaded.shares).flat_map(|share| &share.pieces);
+        let sets = sets.filter(|(usage, ..)| *usage == Usage::UcodeLib).count();
+        assert_eq!((ranges.len() + sets) as u64, nodes, "every node is on a list");
         ranges.sort_unstable();
         for pair in ranges.windows(2) {
             assert!(pair[0].0 + pair[0].1 <= pair[1].0, "{:x?} overlap", pair);

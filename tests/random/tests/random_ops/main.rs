@@ -1,6 +1,6 @@
 //! Random operations against a plain reference model.
 //!
-//! After each operation the books of the touched core are those of the reference; after each sixteenth everything is
+//! After each operation the books of the touched core are those of the reference, and the driver holds what all books say; after each sixteenth everything is
 //! compared: all cores, scratchpad pages, libraries, models, the driver, and that no two live ranges overlap. At the end
 //! of a round everything goes and the runtime is closed and opened again.
 //!

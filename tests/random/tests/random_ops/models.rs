@@ -37,7 +37,10 @@ struct Recipe {
     ring: u64,
     local: Vec<u64>,
     shared: u64,
-    library: bool,
+    /// Libraries of each core: none, the one that the core keeps, or a set of the model's own.
+    libraries: usize,
+    /// Libraries are staged on SUNDA only.
+    sunda: bool,
     input: u64,
     output: u64,
     /// Bytes of a planned temporary on each core, with a pointer, a list and a table that name it; 0 = none of them.
@@ -67,7 +70,8 @@ impl World<'_> {
             ring: self.rng.below(2) * self.rng.below(5000),
             local: (0..cores).map(|_| slice(&mut self.rng)).collect(),
             shared: slice(&mut self.rng),
-            library: self.rng.once_in(3),
+            libraries: self.rng.pick(&[0, 0, 0, 1, 1, 3]),
+            sunda: self.runtime.arch() == Arch::Sunda,
             input: 1 + self.rng.below(800),
             output: 1 + self.rng.below(800),
             planned: self.rng.below(2) * self.rng.below(5000),
@@ -98,7 +102,7 @@ impl World<'_> {
             if recipe.elsewhere {
                 self.books[core - 1].add_pages(model.id(), recipe.shared_pages());
             }
-            let library = recipe.library && self.runtime.arch() == Arch::Sunda;
+            let library = recipe.shares_library();
             if library {
                 self.books[core].library_users += 1;
                 self.books[core].library_staged = true;
@@ -117,7 +121,7 @@ impl World<'_> {
         for (relative, share) in (0..).zip(shares) {
             let books = &self.books[self.flat(vnc, relative)];
             nodes += share.pieces.len() as u32 + share.pages.saturating_sub(books.arena());
-            if recipe.library && self.runtime.arch() == Arch::Sunda && !books.library_staged {
+            if recipe.shares_library() && !books.library_staged {
                 nodes += LIBRARY.len() as u32;
             }
         }
@@ -248,6 +252,11 @@ impl Recipe {
                     pieces.push((Usage::Generic, Location::Device, 8));
                     mem_refs += 4;
                 }
+                if self.sunda && self.libraries > 1 {
+                    pieces.extend(self.own_set().map(|bytes| (Usage::UcodeLib, Location::Device, bytes)));
+                }
+                // The state buffer, and what lies on the last core.
+                mem_refs += 1 + u32::from(self.planned > 0);
                 if let Some(bytes) = self.scratch(core as usize) {
                     mem_refs += 1;
                     if bytes > PAGE {
@@ -257,6 +266,15 @@ impl Recipe {
                 Share { pieces, pages: arena.div_ceil(PAGE) as u32, mem_refs }
             })
             .collect()
+    }
+
+    fn shares_library(&self) -> bool {
+        self.sunda && self.libraries == 1
+    }
+
+    /// Bytes of the two parts of a set of its own: images at multiples of 64, and the table.
+    fn own_set(&self) -> [u64; 2] {
+        [(self.libraries as u64 - 1) * LIBRARY[0].next_multiple_of(64) + LIBRARY[0], LIBRARY[1]]
     }
 
     fn shared_pages(&self) -> u32 {
@@ -271,9 +289,11 @@ impl Recipe {
 
     fn planned(&self, core: usize) -> Vec<VariablePlan<'static>> {
         let plan = |variable, kind, bytes| VariablePlan { variable, name: "planned", kind, bytes, ..VariablePlan::EMPTY };
-        let mut variables = Vec::new();
+        let mut variables = vec![plan(25, VariableKind::StateBuffer, 0)];
         if self.planned > 0 {
+            let remote = VariableKind::Remote { subgraph: self.cores - 1, variable: 20 };
             variables.extend([
+                plan(26, remote, self.planned),
                 plan(20, VariableKind::Temporary { source: None }, self.planned),
                 plan(21, VariableKind::Pointer { target: 20, io: false }, 0),
                 plan(22, VariableKind::List { variables: &[1, 2, 20] }, 0),
@@ -314,7 +334,8 @@ impl Recipe {
                 regions
             })
             .collect();
-        let library = [UcodeLibrary { content: &source, bytes: LIBRARY[0], flags: 0, cpu_id: 0, total_cpus: 8, functions: &[] }];
+        let library = UcodeLibrary { content: &source, bytes: LIBRARY[0], flags: 0, cpu_id: 0, total_cpus: 8, functions: &[] };
+        let libraries = vec![library; self.libraries];
         let inputs = [IoPlan { name: "x", bytes: self.input, variable: 1 }];
         let outputs = [IoPlan { name: "z", bytes: self.output, variable: 2 }];
         let variables: Vec<_> = (0..self.cores as usize).map(|core| self.planned(core)).collect();
@@ -327,7 +348,7 @@ impl Recipe {
                 variables,
                 local_scratchpad_bytes: *local,
                 shared_scratchpad_bytes: self.shared,
-                libraries: if self.library { &library } else { &[] },
+                libraries: &libraries,
                 carveouts: &[Carveout::EVTACCEL],
                 inputs: &inputs,
                 outputs: &outputs,

@@ -80,6 +80,8 @@ pub(crate) struct World<'r> {
     pub(crate) next_id: u64,
     pub(crate) sets: Vec<Named<'r>>,
     pub(crate) quarantined: u32,
+    /// Chunks in quarantine when the driver was last looked at, and the bytes it held for them.
+    pub(crate) quarantined_bytes: (u32, u64),
     /// Grow or shrink: changes now and then, so that pools are full for a while and empty for a while.
     pub(crate) growing: bool,
 }
@@ -110,6 +112,7 @@ impl<'r> World<'r> {
             next_id: 0,
             sets: Vec::new(),
             quarantined: 0,
+            quarantined_bytes: (0, 0),
             growing: true,
         }
     }
@@ -121,6 +124,7 @@ impl<'r> World<'r> {
             }
             let core = self.operation();
             self.check_core(core);
+            self.check_driver();
             self.counts.operations += 1;
             if self.counts.operations.is_multiple_of(16) {
                 self.check_all();
@@ -238,6 +242,7 @@ impl<'r> World<'r> {
                 _ => self.drop_tensor(),
             };
             self.check_core(core);
+            self.check_driver();
         }
         self.check_all();
         for books in &mut self.books {
