@@ -45,6 +45,14 @@ pub unsafe trait Hooks: Sync {
     /// Monotonic clock in nanoseconds.
     fn now_ns(&self) -> u64;
 
+    /// A clock that orders the events of all cores: of two events, the one that happened before the other has the smaller
+    /// time, or the same, on whatever processor. Always a time or always `None`: without such a clock, the default, the cores of
+    /// a device count their events with one word they share.
+    #[inline]
+    fn event_clock(&self) -> Option<u64> {
+        None
+    }
+
     /// Identity of the calling thread; never 0.
     fn thread_id(&self) -> u64;
 
@@ -80,6 +88,10 @@ unsafe impl<T: Hooks> Hooks for &T {
     }
     fn now_ns(&self) -> u64 {
         (**self).now_ns()
+    }
+    #[inline]
+    fn event_clock(&self) -> Option<u64> {
+        (**self).event_clock()
     }
     fn thread_id(&self) -> u64 {
         (**self).thread_id()

@@ -7,18 +7,21 @@ use core::ptr::NonNull;
 use nrt_core::hooks::{Hooks, Level, Wait};
 use rustix::thread::gettid;
 
+use crate::event_clock::EventClock;
 use crate::futex::{self, Scope};
 use crate::log::Log;
 use crate::memory::Mapping;
 use crate::{clock, memory};
 
-/// [`Hooks`] by system calls; the only state is the log's level.
+/// [`Hooks`] by system calls; the only state is the log's level, and whether the processor has a clock
+/// for events.
 ///
 /// Works in programs with and without a libc: nothing is cached per thread, so a thread id is right after `fork` and
 /// in threads of any origin.
 #[derive(Debug)]
 pub struct LinuxHooks {
     log: Log<'static>,
+    clock: EventClock,
 }
 
 impl LinuxHooks {
@@ -31,7 +34,7 @@ impl LinuxHooks {
     /// Hooks with another log.
     #[must_use]
     pub const fn with_log(log: Log<'static>) -> Self {
-        Self { log }
+        Self { log, clock: EventClock::new() }
     }
 
     /// The log, to set its level.
@@ -61,6 +64,11 @@ unsafe impl Hooks for LinuxHooks {
 
     fn now_ns(&self) -> u64 {
         clock::now_ns()
+    }
+
+    #[inline]
+    fn event_clock(&self) -> Option<u64> {
+        self.clock.now()
     }
 
     fn thread_id(&self) -> u64 {

@@ -38,6 +38,7 @@ compile_error!("nrt-linux is written for Linux on x86-64: `raw` and `threads::ra
 pub mod args;
 pub mod clock;
 pub mod env;
+mod event_clock;
 pub mod file;
 pub mod futex;
 pub mod hooks;

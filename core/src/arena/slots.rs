@@ -243,6 +243,8 @@ pub(crate) struct CoreSide {
     /// First entry of that segment in the ring, and its length; written during init only.
     pub(crate) ring_start: AtomicU32,
     pub(crate) ring_len: AtomicU32,
+    /// Entry of the segment that the next event gets, counted from its first one.
+    pub(crate) ring_next: AtomicU32,
     /// Bytes the driver refused to take back.
     pub(crate) quarantined_bytes: AtomicU64,
     /// Mappings the driver refused to remove although another one took their place.
@@ -264,7 +266,7 @@ pub(crate) struct DeviceSide {
     pub(crate) device: ndl_device_t,
     /// The bounce buffers behind `device.cpy_bufs`.
     pub(crate) bounce: [ndl_mem_info_t; MAX_CORES_PER_DEVICE],
-    /// Numbers the events of all segments.
+    /// Numbers the events of all segments where the platform has no clock for them.
     pub(crate) ring_sequence: AtomicU64,
 }
 
@@ -279,8 +281,10 @@ pub(crate) struct Ring {
 /// What belongs to a ring entry and has no place in its 64 bytes.
 #[repr(C)]
 pub(crate) struct RingNote {
-    /// Number of the event on its device.
-    pub(crate) sequence: u64,
+    /// When the event happened: the clock of the platform's hooks, or a number that the device's cores share.
+    pub(crate) stamp: u64,
+    /// Bytes the core held on the event's HBM channel before the event, and after it; 0 for host memory.
+    pub(crate) held: [u64; 2],
     /// Copy of the hint, NUL-terminated; the entry's `hint` points here.
     pub(crate) text: [u8; RING_TEXT],
 }

@@ -65,7 +65,8 @@ impl<D: Driver, H: Hooks> System<D, H> {
         // SAFETY: exclusive by contract; the fields were written before publication.
         let subject = unsafe {
             let raw = node.as_ptr();
-            let hint = text::from_nul_terminated(&(*raw).spare_44_hint);
+            // Only listeners read the name; finding its end and checking it is a third of the release.
+            let hint = if H::OBSERVED { text::from_nul_terminated(&(*raw).spare_44_hint) } else { "" };
             Subject::on(&core, (*raw).allocated_size as u64, Usage::from_number((*raw).mem_usage_type.0), hint)
         };
         // What the driver refuses is the core's to remember, not the caller's.

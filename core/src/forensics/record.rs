@@ -39,8 +39,8 @@ pub(super) struct Requester {
 pub(super) struct Facts {
     pub(super) oom: OutOfMemory,
     pub(super) hint: [u8; NAME],
-    /// Number of the newest event of the device.
-    pub(super) last_event: u64,
+    /// No event of the device up to the refusal has a later stamp.
+    pub(super) event_time: u64,
     /// Bytes this process held on the HBM channel.
     pub(super) on_channel: u64,
     /// How much of the HBM was free, if the driver tells.
@@ -150,7 +150,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
         }
         let space = if oom.location == Location::Device { self.space(oom.device, oom.channel) } else { None };
         let on_channel = self.channel_bytes(core.device, oom.channel as usize);
-        let facts = Facts { oom, hint, last_event: self.last_event(core.device), on_channel, space, cores, requester };
+        let facts = Facts { oom, hint, event_time: self.event_time(core.device), on_channel, space, cores, requester };
         let records = self.oom_records();
         let thread = self.hooks.thread_id();
         let _held = sync::lock(&records.lock, &self.hooks);

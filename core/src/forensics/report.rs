@@ -47,7 +47,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
                 "more threads than can be recorded ran out of memory at once: these are the bytes of now"
             ));
         }
-        self.event_lines(oom.device, facts.map_or(u64::MAX, |facts| facts.last_event));
+        self.event_lines(oom.device, facts.map_or(u64::MAX, |facts| facts.event_time));
     }
 
     fn error_line(&self, text: fmt::Arguments<'_>) {
@@ -159,14 +159,10 @@ impl<D: Driver, H: Hooks> System<D, H> {
     }
 
     /// The event ring up to the refusal, as CSV.
-    fn event_lines(&self, device: u32, last: u64) {
+    fn event_lines(&self, device: u32, until: u64) {
         let line = |text: fmt::Arguments<'_>| self.hooks.log(Level::Info, text);
         line(format_args!("sequence,action,location,usage,channel,core,size,pa,align_offset,total_used,hint"));
-        self.for_each_event(device, |event| {
-            if event.sequence <= last {
-                line(format_args!("{}", Csv(event)));
-            }
-        });
+        self.for_each_event(device, until, |event| line(format_args!("{}", Csv(event))));
     }
 
     /// Calls `visit` for every owned core of a device.

@@ -1,9 +1,10 @@
 //! The usage ledger of each device: counters in their documented places, and the event ring (fact sheet `dmem` §§14, 17).
 //!
 //! Counters of a core are plain additions under that core's memory lock. What the original keeps per device (totals per
-//! HBM channel, the ring's cursors) is kept per core here, and summed and written back to its documented place when
-//! somebody reads it: shared counters would put every core of a device on one cache line.
+//! HBM channel, the ring's cursors, the total in each ring entry) is kept per core here, and summed and written back to its
+//! documented place when somebody reads it: shared counters would put every core of a device on one cache line.
 
+mod merge;
 mod ring;
 
 pub use ring::{Action, Event};
@@ -48,29 +49,25 @@ impl<D: Driver, H: Hooks> System<D, H> {
         // SAFETY: by contract; the counters are atomics inside the device's record.
         unsafe {
             let side = self.arenas.core(core.device, core.core);
-            let mut total = 0;
+            let mut held = [0; 2];
             if (*node).mem_type.0 == Location::Device as u32 {
                 let channel = (*node).tdram_channel as usize;
                 let row = &(*self.ledger(core)).memory_usage_nc[core.core as usize];
-                let bytes = (*node).allocated_size;
                 let usage = (*node).mem_usage_type.0 as usize;
                 debug_assert!(channel < 4 && usage < TOTAL);
-                let held = &side.channel_bytes[channel];
-                match action {
-                    Action::Alloc => {
-                        row[usage].store(row[usage].load(Relaxed).wrapping_add(bytes), Relaxed);
-                        row[TOTAL].store(row[TOTAL].load(Relaxed).wrapping_add(bytes), Relaxed);
-                        held.store(held.load(Relaxed).wrapping_add(bytes as u64), Relaxed);
-                    }
-                    Action::Free => {
-                        row[usage].store(row[usage].load(Relaxed).wrapping_sub(bytes), Relaxed);
-                        row[TOTAL].store(row[TOTAL].load(Relaxed).wrapping_sub(bytes), Relaxed);
-                        held.store(held.load(Relaxed).wrapping_sub(bytes as u64), Relaxed);
-                    }
-                }
-                total = self.channel_bytes(core.device, channel);
+                let on_channel = &side.channel_bytes[channel];
+                // A release is the addition of the two's complement: one path, no branch on the action.
+                let bytes = match action {
+                    Action::Alloc => (*node).allocated_size,
+                    Action::Free => (*node).allocated_size.wrapping_neg(),
+                };
+                row[usage].store(row[usage].load(Relaxed).wrapping_add(bytes), Relaxed);
+                row[TOTAL].store(row[TOTAL].load(Relaxed).wrapping_add(bytes), Relaxed);
+                let before = on_channel.load(Relaxed);
+                held = [before, before.wrapping_add(bytes as u64)];
+                on_channel.store(held[1], Relaxed);
             }
-            self.ring_push(core, node, action, total);
+            self.ring_push(core, node, action, held);
         }
     }
 

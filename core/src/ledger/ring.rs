@@ -1,9 +1,10 @@
-//! The event ring: one segment per core, merged by sequence number when read (fact sheet `dmem` §§2.5, 14).
+//! The event ring: one segment per core, merged by time when read (fact sheet `dmem` §§2.5, 14).
 
+use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
 use crate::abi::{dma_mem_location_t, dma_mem_log_entry_t, dma_mem_usage_type_t, dmem_action, dmem_t};
-use crate::arena::{MAX_CORES_PER_DEVICE, RING_TEXT, RingNote};
+use crate::arena::{RING_TEXT, RingNote};
 use crate::context::ResolvedCore;
 use crate::driver::Driver;
 use crate::hooks::Hooks;
@@ -23,7 +24,7 @@ pub enum Action {
 /// One event of a ring, copied out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Number of the event on its device, counted from 1.
+    /// Number of the event on its device, counted from 1. Events that the ring has dropped count before all that are left.
     pub sequence: u64,
     /// What happened.
     pub action: u32,
@@ -41,9 +42,9 @@ pub struct Event {
     pub pa: u64,
     /// Bytes from `pa` to the aligned base.
     pub align_offset: u64,
-    /// Bytes held on the channel after the event; 0 for host memory.
+    /// Bytes held on the channel by all cores of the device after the event; 0 for host memory.
     pub total_used: u64,
-    hint: [u8; RING_TEXT],
+    pub(super) hint: [u8; RING_TEXT],
 }
 
 impl Event {
@@ -65,22 +66,25 @@ impl<D: Driver, H: Hooks> System<D, H> {
     /// # Safety
     /// As [`System::ledger_add`].
     #[inline]
-    pub(super) unsafe fn ring_push(&self, core: &ResolvedCore, node: *const dmem_t, action: Action, total: u64) {
+    pub(super) unsafe fn ring_push(&self, core: &ResolvedCore, node: *const dmem_t, action: Action, held: [u64; 2]) {
         let side = self.arenas.core(core.device, core.core);
         let ring = self.arenas.ring(core.device);
         let (start, len) = (side.ring_start.load(Relaxed), side.ring_len.load(Relaxed));
         if len == 0 {
             return;
         }
-        let written = side.ring_written.load(Relaxed);
-        let slot = start as usize + (written % u64::from(len)) as usize;
+        let next = side.ring_next.load(Relaxed);
+        debug_assert!(next < len);
+        let slot = start as usize + next as usize;
         // SAFETY: `slot` lies in this core's segment, which only the holder of the core's memory lock touches; `node` is
         // live by contract; device records live for ever.
         unsafe {
-            let device = self.arenas.devices.add(core.device as usize).as_ptr();
-            let sequence = (*device).ring_sequence.fetch_add(1, Relaxed) + 1;
             let note: *mut RingNote = ring.notes.add(slot).as_ptr();
-            (*note).sequence = sequence;
+            (*note).stamp = match self.hooks.event_clock() {
+                Some(now) => now,
+                None => self.shared_number(core.device).fetch_add(1, Relaxed) + 1,
+            };
+            (*note).held = held;
             let text = &mut (*note).text;
             text.copy_from_slice(&(&(*node).spare_44_hint)[..RING_TEXT]);
             text[RING_TEXT - 1] = 0;
@@ -94,15 +98,21 @@ impl<D: Driver, H: Hooks> System<D, H> {
             (*entry).size = (*node).size;
             (*entry).pa = (*node)._pa;
             (*entry).align_offset = (*node).align_offset;
-            (*entry).total_mem_used = total as usize;
+            (*entry).total_mem_used = held[1] as usize;
         }
-        side.ring_written.store(written + 1, Relaxed);
+        side.ring_next.store(if next + 1 == len { 0 } else { next + 1 }, Relaxed);
+        side.ring_written.store(side.ring_written.load(Relaxed) + 1, Relaxed);
     }
 
-    /// Number of the newest event of a device; 0 when there was none.
-    pub(crate) fn last_event(&self, device: u32) -> u64 {
+    /// What numbers the events of a device without a clock.
+    fn shared_number(&self, device: u32) -> &AtomicU64 {
         // SAFETY: device records live for ever; the counter is an atomic.
-        unsafe { (*self.arenas.devices.add(device as usize).as_ptr()).ring_sequence.load(Relaxed) }
+        unsafe { &(*self.arenas.devices.add(device as usize).as_ptr()).ring_sequence }
+    }
+
+    /// The present on the clock of the event stamps: no event of the device so far has a later stamp.
+    pub(crate) fn event_time(&self, device: u32) -> u64 {
+        self.hooks.event_clock().unwrap_or_else(|| self.shared_number(device).load(Relaxed))
     }
 
     /// Entries the event ring of a device uses: its owned cores' segments together.
@@ -125,58 +135,5 @@ impl<D: Driver, H: Hooks> System<D, H> {
             }
         }
         cursors
-    }
-
-    /// Calls `visit` for the events of a device that are still in the ring, oldest first. Events that are overwritten
-    /// while the walk goes on are passed over. `visit` runs without a lock.
-    ///
-    /// # Cost
-    /// One lock round per event.
-    pub(crate) fn for_each_event(&self, device: u32, mut visit: impl FnMut(&Event)) {
-        let mut position = [0_u64; MAX_CORES_PER_DEVICE];
-        let mut ahead: [Option<Event>; MAX_CORES_PER_DEVICE] = [None; MAX_CORES_PER_DEVICE];
-        for core in self.settings.owned_of(device) {
-            ahead[core as usize] = self.event_at(device, core, &mut position[core as usize]);
-        }
-        while let Some((core, event)) =
-            (0..).zip(ahead).filter_map(|(core, event)| event.map(|event| (core, event))).min_by_key(|(_, event)| event.sequence)
-        {
-            visit(&event);
-            ahead[core as usize] = self.event_at(device, core, &mut position[core as usize]);
-        }
-    }
-
-    /// The event at `position` of a core's segment, or the oldest one that is left; moves the position on.
-    fn event_at(&self, device: u32, core: u32, position: &mut u64) -> Option<Event> {
-        let core = self.tree.resolve(device, core).ok()?;
-        let side = self.arenas.core(device, core.core);
-        let (start, len) = (u64::from(side.ring_start.load(Relaxed)), u64::from(side.ring_len.load(Relaxed)));
-        let ring = self.arenas.ring(device);
-        let _held = self.memory_lock(&core);
-        let written = side.ring_written.load(Relaxed);
-        let at = (*position).max(written.saturating_sub(len));
-        if at >= written {
-            return None;
-        }
-        *position = at + 1;
-        let slot = start + at % len;
-        // SAFETY: a written entry of the segment, read under the lock that guards it.
-        unsafe {
-            let entry = ring.entries.add(slot as usize).as_ref();
-            let note = ring.notes.add(slot as usize).as_ref();
-            Some(Event {
-                sequence: note.sequence,
-                action: entry.action.0,
-                location: entry.mem_loc.0,
-                usage: entry.mem_usage.0,
-                channel: entry.tdram_channel,
-                core: entry.nc_idx,
-                size: entry.size as u64,
-                pa: entry.pa,
-                align_offset: entry.align_offset as u64,
-                total_used: entry.total_mem_used as u64,
-                hint: note.text,
-            })
-        }
     }
 }

@@ -29,30 +29,42 @@ pub(crate) enum Binding<'a> {
     Sets { inputs: NonNull<SetSlot>, outputs: NonNull<SetSlot> },
 }
 
-/// The tensors of a run, in the order of the declarations. Those that came by name are held by a reference each.
-pub(crate) struct Bound<'s, D: Driver, H: Hooks> {
+/// The tensors of a run, in the order of the declarations.
+#[allow(clippy::large_enum_variant, reason = "lives on the stack of one run, and there is no heap to box in")]
+pub(crate) enum Bound<'s, 'l, D: Driver, H: Hooks> {
+    /// Lists are used as they came: a run copies no tensor.
+    Lists { inputs: &'l [TensorRef], outputs: &'l [TensorRef] },
+    /// What the sets had under the names.
+    Held(Held<'s, D, H>),
+}
+
+/// Tensors that came by name, with a reference each.
+pub(crate) struct Held<'s, D: Driver, H: Hooks> {
     system: &'s System<D, H>,
     tensors: Vec<TensorRef, MAX_BOUND>,
     inputs: usize,
-    held: bool,
 }
 
-impl<D: Driver, H: Hooks> Bound<'_, D, H> {
+impl<D: Driver, H: Hooks> Bound<'_, '_, D, H> {
     pub(crate) fn inputs(&self) -> &[TensorRef] {
-        &self.tensors[..self.inputs]
+        match self {
+            Self::Lists { inputs, .. } => inputs,
+            Self::Held(held) => &held.tensors[..held.inputs],
+        }
     }
 
     pub(crate) fn outputs(&self) -> &[TensorRef] {
-        &self.tensors[self.inputs..]
+        match self {
+            Self::Lists { outputs, .. } => outputs,
+            Self::Held(held) => &held.tensors[held.inputs..],
+        }
     }
 }
 
-impl<D: Driver, H: Hooks> Drop for Bound<'_, D, H> {
+impl<D: Driver, H: Hooks> Drop for Held<'_, D, H> {
     fn drop(&mut self) {
-        if self.held {
-            // SAFETY: each reference was taken for this binding.
-            self.tensors.iter().for_each(|tensor| unsafe { self.system.tensor_release(tensor) });
-        }
+        // SAFETY: each reference was taken for this binding.
+        self.tensors.iter().for_each(|tensor| unsafe { self.system.tensor_release(tensor) });
     }
 }
 
@@ -116,7 +128,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
     ///
     /// # Cost
     /// One transfer for each core that has such pointers, else nothing.
-    pub(super) fn point_to_bound(&self, pinned: &Pinned<'_, D, H>, bound: &Bound<'_, D, H>) -> Result<()> {
+    pub(super) fn point_to_bound(&self, pinned: &Pinned<'_, D, H>, bound: &Bound<'_, '_, D, H>) -> Result<()> {
         for (_, slot) in pinned.held.iter().flatten() {
             // SAFETY: pinned, so published and unchanging.
             let Some(words) = NonNull::new(unsafe { (*slot.as_ptr()).io_pointers }) else { continue };
@@ -142,54 +154,73 @@ impl<D: Driver, H: Hooks> System<D, H> {
     ///
     /// # Safety
     /// Tensors of lists, and the sets, stay alive while the result exists.
-    pub(super) unsafe fn bind(&self, pinned: &Pinned<'_, D, H>, vnc: u32, binding: &Binding<'_>) -> Result<Bound<'_, D, H>> {
-        let held = matches!(binding, Binding::Sets { .. });
-        let mut bound = Bound { system: self, tensors: Vec::new(), inputs: 0, held };
-        for output in [false, true] {
-            let mut count = 0;
+    pub(super) unsafe fn bind<'s, 'l>(
+        &'s self,
+        pinned: &Pinned<'_, D, H>,
+        vnc: u32,
+        binding: &Binding<'l>,
+    ) -> Result<Bound<'s, 'l, D, H>> {
+        match *binding {
+            Binding::Lists { inputs, outputs } => {
+                for (output, list) in [(false, inputs), (true, outputs)] {
+                    let mut count = 0;
+                    for (index, slot) in (0..).zip(declared(pinned, output)) {
+                        let tensor = list.get(index as usize).ok_or(unbound(output, index, &slot))?;
+                        fits(output, index, &slot, tensor, vnc)?;
+                        count = index as usize + 1;
+                    }
+                    if let Some(extra) = list.get(count) {
+                        return Err(Error::invalid(Cause::Binding { output, index: count as u32, need: 0, have: extra.bytes }));
+                    }
+                }
+                Ok(Bound::Lists { inputs, outputs })
+            }
+            // SAFETY: by contract.
+            Binding::Sets { inputs, outputs } => unsafe { self.bind_sets(pinned, vnc, [inputs, outputs]) }.map(Bound::Held),
+        }
+    }
+
+    /// # Safety
+    /// The sets, for inputs and outputs, stay alive while the result exists.
+    unsafe fn bind_sets(&self, pinned: &Pinned<'_, D, H>, vnc: u32, sets: [NonNull<SetSlot>; 2]) -> Result<Held<'_, D, H>> {
+        let mut held = Held { system: self, tensors: Vec::new(), inputs: 0 };
+        for (output, set) in [false, true].into_iter().zip(sets) {
             for (index, slot) in (0..).zip(declared(pinned, output)) {
-                let missing = Error::invalid(Cause::Binding { output, index, need: slot.bytes, have: 0 });
-                let tensor = match *binding {
-                    Binding::Lists { inputs, outputs } => {
-                        let list = if output { outputs } else { inputs };
-                        *list.get(index as usize).ok_or(missing)?
-                    }
-                    Binding::Sets { inputs, outputs } => {
-                        let set = if output { outputs } else { inputs };
-                        // SAFETY: live by contract; the reference is the binding's.
-                        let acquired = unsafe { self.set_acquire(set, slot.name()) };
-                        // A name that is not there is a mismatch with the contract, not a failure.
-                        let view = acquired.map_err(|error| if error.cause == Cause::UnknownTensor { missing } else { error })?;
-                        // SAFETY: held.
-                        unsafe { self.tensor_ref(view) }
-                    }
-                };
-                if bound.tensors.push(tensor).is_err() {
+                let missing = unbound(output, index, &slot);
+                // SAFETY: live by contract; the reference is the binding's.
+                let acquired = unsafe { self.set_acquire(set, slot.name()) };
+                // A name that is not there is a mismatch with the contract, not a failure.
+                let view = acquired.map_err(|error| if error.cause == Cause::UnknownTensor { missing } else { error })?;
+                // SAFETY: held.
+                let tensor = unsafe { self.tensor_ref(view) };
+                if held.tensors.push(tensor).is_err() {
                     // Both directions of both subgraphs fit; the load has bounded each.
-                    if held {
-                        // SAFETY: the reference just taken.
-                        unsafe { self.tensor_release(&tensor) };
-                    }
+                    // SAFETY: the reference just taken.
+                    unsafe { self.tensor_release(&tensor) };
                     return Err(missing);
                 }
-                if tensor.bytes < slot.bytes {
-                    let have = tensor.bytes;
-                    return Err(Error::invalid(Cause::Binding { output, index, need: slot.bytes, have }));
-                }
-                if !tensor.is_plain() && tensor.vnc != vnc as i32 {
-                    return Err(Error::invalid(Cause::WrongCore { tensor: tensor.vnc, model: vnc }));
-                }
-                count = index as usize + 1;
-            }
-            if let Binding::Lists { inputs, outputs } = *binding
-                && let Some(extra) = (if output { outputs } else { inputs }).get(count)
-            {
-                return Err(Error::invalid(Cause::Binding { output, index: count as u32, need: 0, have: extra.bytes }));
+                fits(output, index, &slot, &tensor, vnc)?;
             }
             if !output {
-                bound.inputs = count;
+                held.inputs = held.tensors.len();
             }
         }
-        Ok(bound)
+        Ok(held)
     }
+}
+
+/// Nothing is bound to a declaration.
+fn unbound(output: bool, index: u32, slot: &Declared<'_>) -> Error {
+    Error::invalid(Cause::Binding { output, index, need: slot.bytes, have: 0 })
+}
+
+/// Whether a tensor is large enough for a declaration and lives on the model's logical core.
+fn fits(output: bool, index: u32, slot: &Declared<'_>, tensor: &TensorRef, vnc: u32) -> Result<()> {
+    if tensor.bytes < slot.bytes {
+        return Err(Error::invalid(Cause::Binding { output, index, need: slot.bytes, have: tensor.bytes }));
+    }
+    if !tensor.is_plain() && tensor.vnc != vnc as i32 {
+        return Err(Error::invalid(Cause::WrongCore { tensor: tensor.vnc, model: vnc }));
+    }
+    Ok(())
 }

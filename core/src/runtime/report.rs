@@ -108,17 +108,19 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
     pub fn for_each_event(&self, device: u32, visit: impl FnMut(&Event)) -> Result<()> {
         let _inside = self.enter()?;
         self.system.owned_device(device)?;
-        self.calling(None, || self.system.for_each_event(device, visit));
+        self.calling(None, || self.system.for_each_event(device, u64::MAX, visit));
         Ok(())
     }
 
-    /// Writes the per-device sums of a device's ledger to their documented places in the tree.
+    /// Writes the per-device sums of a device's ledger to their documented places in the tree, those of the event ring's entries
+    /// included.
     ///
     /// # Errors
     /// `NRT_INVALID` when this process owns no core of such a device, `NRT_CLOSED` after close.
     pub fn refresh_ledger(&self, device: u32) -> Result<()> {
         let _inside = self.enter()?;
         self.system.owned_device(device)?;
+        self.system.ring_write_totals(device);
         self.system.ledger_refresh(device)
     }
 

@@ -89,13 +89,48 @@ fn a_full_segment_drops_its_oldest_events_and_keeps_every_new_one() {
     }
     let seen = events(&runtime);
     assert_eq!(seen.len(), 33);
-    assert_eq!((seen[0].core, seen[0].sequence), (7, 1));
+    // The 68 dropped ones count first.
+    assert_eq!((seen[0].core, seen[0].sequence, seen[32].sequence), (7, 69, 101));
     let sizes: Vec<_> = seen[1..].iter().map(|event| (event.action, event.size)).collect();
     let expected: Vec<_> = (35..=50).flat_map(|n| [(1, n), (2, n)]).collect();
     assert_eq!(sizes, expected);
     let (count, _, dropped) = cursors(&runtime);
     assert_eq!((count, dropped), (33, 68));
     drop(other);
+    finish(&runtime);
+}
+
+/// Totals are put together when the ring is read: also for what a core held before its oldest event that is left, on
+/// channels that no event names any more, and beside releases.
+#[test]
+fn totals_over_cores_hold_after_events_were_dropped() {
+    let runtime = runtime(Arch::Cayman);
+    let (left, right) = (runtime.core(0).unwrap(), runtime.core(1).unwrap());
+    let on = |channel, bytes| Allocation { channel: Some(channel), ..device(bytes, Usage::Io) };
+    let elsewhere = left.allocate(0, &on(1, 700)).unwrap();
+    let base = left.allocate(0, &on(0, 1000)).unwrap();
+    let beside = right.allocate(0, &on(0, 20)).unwrap();
+    for _ in 0..40 {
+        drop(left.allocate(0, &on(0, 3)).unwrap());
+    }
+    let last = right.allocate(0, &on(1, 5)).unwrap();
+    drop(beside);
+    let seen = events(&runtime);
+    let totals: Vec<_> = seen.iter().map(|event| (event.core, event.channel, event.total_used)).collect();
+    // The allocation on core 2 is older than all that is left of core 0, which held 1000 bytes before that.
+    assert_eq!(totals[0], (2, 0, 1020));
+    let pairs: Vec<_> = (0..16).flat_map(|_| [(0, 0, 1023), (0, 0, 1020)]).collect();
+    assert_eq!(totals[1..33], pairs);
+    assert_eq!(totals[33..], [(2, 1, 705), (2, 0, 1000)]);
+    // Written back, the raw entries tell the same: core 2 has the third segment of 32.
+    runtime.refresh_ledger(0).unwrap();
+    // SAFETY: the ring of an open device, three entries of the segment written.
+    let raw: Vec<_> = unsafe {
+        let entries = (*ledger(&runtime, 0)).entries;
+        (64..67).map(|n| (*entries.add(n)).total_mem_used).collect()
+    };
+    assert_eq!(raw, [1020, 705, 1000]);
+    drop((elsewhere, base, last));
     finish(&runtime);
 }
 
