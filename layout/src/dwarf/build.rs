@@ -150,6 +150,10 @@ impl<'w, 'a> Builder<'w, 'a> {
             0 => {}
             known => return Ok(known.checked_sub(NOTHING + 1).map(TypeId)),
         }
+        // A damaged reference may lead anywhere, and what is known is kept by place.
+        if !self.world.holds(at) {
+            return Ok(None);
+        }
         // Met again while it is being built, a type contains itself.
         self.memo[depth as usize].set(at, NOTHING);
         if self.depth >= DEEPEST {
