@@ -1,10 +1,15 @@
-//! How long a table of abbreviations is, before it is read.
+//! How long a table of abbreviations is, before it is read, and which codes it has.
 
 /// `DW_FORM_implicit_const`: the value stands in the table.
 const IMPLICIT: u64 = 0x21;
 
 /// Bytes of the table that starts there; all there are, if it has no end.
 pub(crate) fn length(bytes: &[u8]) -> usize {
+    read(bytes, |_| {})
+}
+
+/// The same; tells the code of each abbreviation.
+pub(crate) fn read(bytes: &[u8], mut tell: impl FnMut(u64)) -> usize {
     let mut at = 0;
     let all = bytes.len();
     loop {
@@ -12,7 +17,7 @@ pub(crate) fn length(bytes: &[u8]) -> usize {
         match number(bytes, &mut at) {
             None => return all,
             Some(0) => return at,
-            Some(_) => {}
+            Some(code) => tell(code),
         }
         if number(bytes, &mut at).is_none() {
             return all;
@@ -49,7 +54,7 @@ fn number(bytes: &[u8], at: &mut usize) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::length;
+    use super::{length, read};
 
     #[test]
     fn tables_end_where_they_end() {
@@ -61,5 +66,8 @@ mod tests {
             assert_eq!(length(&table[..cut]), cut, "cut off at {cut}");
         }
         assert_eq!(length(&[]), 0);
+        let mut codes = Vec::new();
+        read(&[1, 0x24, 0, 0, 0, 0x80, 1, 0x24, 0, 0, 0, 0, 5], |code| codes.push(code));
+        assert_eq!(codes, [1, 128]);
     }
 }

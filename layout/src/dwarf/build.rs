@@ -6,6 +6,7 @@ use gimli::AttributeValue;
 
 use super::dense::{Entries, Strings};
 use super::die::{Children, Die, read_at};
+use super::known::{Known, POINTER, qualified_kind};
 use super::world::{At, Context, Value, World, zero_ended};
 use super::{members, scan};
 use crate::types::draft::{DraftMember, Head, TextNumber};
@@ -33,15 +34,44 @@ pub(crate) struct Builder<'w, 'a> {
     scoped: QuickSet<u32>,
     /// Numbers of names, plus 1, by where they stand: most stand in a section of strings and are met often.
     pub(crate) strings: Strings,
+    pub(crate) known: Known,
     context: Option<(u32, Rc<Context>)>,
     /// Lists that can be filled again.
-    spare: Vec<Vec<DraftMember>>,
-    enumerators: Vec<(TextNumber, i128)>,
+    spare: Vec<Drafts<'a>>,
+    lists: Vec<Vec<Option<TypeId>>>,
+    enumerators: Vec<(Option<Value<'a>>, i128)>,
     depth: u32,
     /// Entries that may still be read: keeps damaged references from reading the same ones over and over.
     pub(crate) fuel: u64,
     /// Where each new type is declared: unit, file number, line.
     pub(crate) places: Vec<(TypeId, u32, u64, u64)>,
+}
+
+/// Members of a struct that is being read.
+#[derive(Default)]
+pub(crate) struct Drafts<'a> {
+    members: Vec<DraftMember>,
+    /// The attribute that names each.
+    names: Vec<Option<Value<'a>>>,
+}
+
+impl<'a> Drafts<'a> {
+    fn clear(&mut self) {
+        self.members.clear();
+        self.names.clear();
+    }
+
+    pub(crate) fn push(&mut self, member: DraftMember, name: Option<Value<'a>>) {
+        self.members.push(member);
+        self.names.push(name);
+    }
+}
+
+/// What a type is called.
+enum Named {
+    By(Option<TextNumber>, Option<TextNumber>),
+    /// Its definition is there.
+    Elsewhere(At),
 }
 
 /// How much of a type is wanted.
@@ -64,8 +94,10 @@ impl<'w, 'a> Builder<'w, 'a> {
             scopes: Entries::default(),
             scoped: QuickSet::default(),
             strings: Strings::default(),
+            known: Known::default(),
             context: None,
             spare: Vec::new(),
+            lists: Vec::new(),
             enumerators: Vec::new(),
             depth: 0,
             fuel,
@@ -117,6 +149,10 @@ impl<'w, 'a> Builder<'w, 'a> {
         match self.memo[depth as usize].get(at) {
             0 => {}
             known => return Ok(known.checked_sub(NOTHING + 1).map(TypeId)),
+        }
+        // A damaged reference may lead anywhere, and what is known is kept by place.
+        if !self.world.holds(at) {
+            return Ok(None);
         }
         // Met again while it is being built, a type contains itself.
         self.memo[depth as usize].set(at, NOTHING);
@@ -183,6 +219,10 @@ impl<'w, 'a> Builder<'w, 'a> {
                 let bits = || die.bit_size.map(|bits| bits.div_ceil(8));
                 (Kind::Base(encoding(die.encoding)), die.byte_size.or_else(bits))
             }
+            gimli::DW_TAG_pointer_type if die.byte_size == Some(self.types.pointer_size) && die.align.is_none() => {
+                let target = self.refer(unit, die.ty, Depth::Name)?;
+                return Ok(Some(self.derived(POINTER, target, Kind::Pointer(Pointer::Plain, target), die.byte_size)));
+            }
             gimli::DW_TAG_pointer_type => (self.pointer(unit, &die, Pointer::Plain)?, die.byte_size),
             gimli::DW_TAG_reference_type => (self.pointer(unit, &die, Pointer::Reference)?, die.byte_size),
             gimli::DW_TAG_rvalue_reference_type => (self.pointer(unit, &die, Pointer::RvalueReference)?, die.byte_size),
@@ -192,10 +232,10 @@ impl<'w, 'a> Builder<'w, 'a> {
                 let size = self.types.pointer_size * if function { 2 } else { 1 };
                 (Kind::Pointer(Pointer::Member, target), die.byte_size.or(Some(size)))
             }
-            gimli::DW_TAG_const_type => (self.qualified(unit, &die, Qualifier::Const, depth)?, None),
-            gimli::DW_TAG_volatile_type => (self.qualified(unit, &die, Qualifier::Volatile, depth)?, None),
-            gimli::DW_TAG_restrict_type => (self.qualified(unit, &die, Qualifier::Restrict, depth)?, None),
-            gimli::DW_TAG_atomic_type => (self.qualified(unit, &die, Qualifier::Atomic, depth)?, None),
+            gimli::DW_TAG_const_type => return self.qualified(unit, &die, Qualifier::Const, depth).map(Some),
+            gimli::DW_TAG_volatile_type => return self.qualified(unit, &die, Qualifier::Volatile, depth).map(Some),
+            gimli::DW_TAG_restrict_type => return self.qualified(unit, &die, Qualifier::Restrict, depth).map(Some),
+            gimli::DW_TAG_atomic_type => return self.qualified(unit, &die, Qualifier::Atomic, depth).map(Some),
             gimli::DW_TAG_array_type => (self.array(unit, children, &die, depth)?, die.byte_size),
             gimli::DW_TAG_subroutine_type => return self.function(unit, children, &die).map(Some),
             gimli::DW_TAG_unspecified_type => (Kind::Unspecified, die.byte_size),
@@ -223,8 +263,23 @@ impl<'w, 'a> Builder<'w, 'a> {
         Ok(Kind::Pointer(flavour, self.refer(unit, die.ty, Depth::Name)?))
     }
 
-    fn qualified(&mut self, unit: u32, die: &Die<'a>, qualifier: Qualifier, depth: Depth) -> gimli::Result<Kind> {
-        Ok(Kind::Qualified(qualifier, self.refer(unit, die.ty, depth)?))
+    fn qualified(&mut self, unit: u32, die: &Die<'a>, qualifier: Qualifier, depth: Depth) -> gimli::Result<TypeId> {
+        let target = self.refer(unit, die.ty, depth)?;
+        let kind = Kind::Qualified(qualifier, target);
+        if die.align.is_some() {
+            return Ok(self.types.intern(Type { name: None, scope: None, kind, size: None, align: die.align }).0);
+        }
+        Ok(self.derived(qualified_kind(qualifier), target, kind, None))
+    }
+
+    /// A pointer or qualified type of a frequent kind.
+    fn derived(&mut self, kind: usize, target: Option<TypeId>, made: Kind, size: Option<u64>) -> TypeId {
+        if let Some(known) = self.known.derived(kind, target) {
+            return known;
+        }
+        let (id, _) = self.types.intern(Type { name: None, scope: None, kind: made, size, align: None });
+        self.known.keep_derived(kind, target, id);
+        id
     }
 
     fn array(&mut self, unit: u32, mut children: Children<'_, 'a>, die: &Die<'a>, depth: Depth) -> gimli::Result<Kind> {
@@ -241,7 +296,8 @@ impl<'w, 'a> Builder<'w, 'a> {
 
     fn function(&mut self, unit: u32, mut children: Children<'_, 'a>, die: &Die<'a>) -> gimli::Result<TypeId> {
         let result = self.refer(unit, die.ty, Depth::Name)?;
-        let (mut parameters, mut variadic) = (Vec::new(), false);
+        let (mut parameters, mut variadic) = (self.lists.pop().unwrap_or_default(), false);
+        parameters.clear();
         let mut child = Die::default();
         while children.next(&mut child, &mut self.fuel)? {
             match child.tag() {
@@ -250,7 +306,9 @@ impl<'w, 'a> Builder<'w, 'a> {
                 _ => {}
             }
         }
-        Ok(self.types.intern_function(result, &parameters, variadic))
+        let made = self.types.intern_function(result, &parameters, variadic);
+        self.lists.push(parameters);
+        Ok(made)
     }
 
     fn named(
@@ -261,6 +319,64 @@ impl<'w, 'a> Builder<'w, 'a> {
         die: &Die<'a>,
         depth: Depth,
     ) -> gimli::Result<Option<TypeId>> {
+        let keyword = match die.tag() {
+            gimli::DW_TAG_structure_type => Keyword::Struct,
+            gimli::DW_TAG_class_type => Keyword::Class,
+            gimli::DW_TAG_union_type => Keyword::Union,
+            gimli::DW_TAG_enumeration_type => Keyword::Enum,
+            _ => Keyword::Typedef,
+        };
+        // Where types are in no scope, they are recognised by their entries alone.
+        let plain = context.c_like && die.other.is_none();
+        let strings = self.world.book(at.unit).strings;
+        let mut target = None;
+        let by_name = die.declaration || (depth == Depth::Name && die.name.is_some());
+        if plain && !by_name && keyword != Keyword::Typedef {
+            return self.defined(at, context, children, die, keyword, None).map(Some);
+        }
+        if plain && by_name {
+            self.known.begin(strings, die.tag, None, None);
+            self.known.declared();
+            self.known.name(die.name.as_ref());
+        } else if plain {
+            target = Some(self.refer(at.unit, die.ty, Depth::Value)?);
+            self.known.begin(strings, die.tag, die.byte_size, die.align);
+            self.known.name(die.name.as_ref());
+            self.known.ty(target.flatten());
+        } else {
+            self.known.cannot();
+        }
+        let free = match self.known.find() {
+            Some(Ok(known)) => return Ok(Some(known)),
+            Some(Err(free)) => Some(free),
+            None => None,
+        };
+        let (name, scope) = match self.names(at, context, die)? {
+            Named::By(name, scope) => (name, scope),
+            Named::Elsewhere(other) => return self.build(other, depth),
+        };
+        let head = Head { name, scope, size: die.byte_size, align: die.align };
+        let elsewhere = die.declaration || (depth == Depth::Name && name.is_some());
+        if elsewhere || keyword == Keyword::Typedef {
+            let (kind, size, align) = match target {
+                _ if elsewhere => (Kind::Declared(keyword), None, None),
+                Some(target) => (Kind::Typedef(target), die.byte_size, die.align),
+                None => (Kind::Typedef(self.refer(at.unit, die.ty, Depth::Value)?), die.byte_size, die.align),
+            };
+            let text = |number: Option<TextNumber>| number.map(|number| self.types.numbered(number).clone());
+            let (id, new) = self.types.intern(Type { name: text(name), scope: text(scope), kind, size, align });
+            // Without a name after all, it is not what the key says.
+            if let Some(free) = free.filter(|_| elsewhere || target.is_some()) {
+                self.known.keep(free, id);
+            }
+            self.declared(id, new && !elsewhere, at.unit, die);
+            return Ok(Some(id));
+        }
+        self.defined(at, context, children, die, keyword, Some(head)).map(Some)
+    }
+
+    /// Name and scope of a named type, or where else it is defined.
+    fn names(&mut self, at: At, context: &Context, die: &Die<'a>) -> gimli::Result<Named> {
         let mut name = self.number(at.unit, context, die.name);
         let mut scope = self.scope(at, context)?;
         // A definition may complete a declaration made elsewhere, and a declaration stand for a type unit.
@@ -268,7 +384,7 @@ impl<'w, 'a> Builder<'w, 'a> {
             && other != at
         {
             if die.declaration {
-                return self.build(other, depth);
+                return Ok(Named::Elsewhere(other));
             }
             let context = self.world.context(other.unit)?;
             let mut declared = Die::default();
@@ -283,38 +399,75 @@ impl<'w, 'a> Builder<'w, 'a> {
                 };
             }
         }
-        let keyword = match die.tag() {
-            gimli::DW_TAG_structure_type => Keyword::Struct,
-            gimli::DW_TAG_class_type => Keyword::Class,
-            gimli::DW_TAG_union_type => Keyword::Union,
-            gimli::DW_TAG_enumeration_type => Keyword::Enum,
-            _ => Keyword::Typedef,
-        };
-        let head = Head { name, scope, size: die.byte_size, align: die.align };
-        let elsewhere = die.declaration || (depth == Depth::Name && name.is_some());
-        if elsewhere || keyword == Keyword::Typedef {
-            let (kind, size, align) = if elsewhere {
-                (Kind::Declared(keyword), None, None)
-            } else {
-                (Kind::Typedef(self.refer(at.unit, die.ty, Depth::Value)?), die.byte_size, die.align)
-            };
-            let text = |number: Option<TextNumber>| number.map(|number| self.types.numbered(number).clone());
-            let (id, new) = self.types.intern(Type { name: text(name), scope: text(scope), kind, size, align });
-            self.declared(id, new && !elsewhere, at.unit, die);
-            return Ok(Some(id));
-        }
+        Ok(Named::By(name, scope))
+    }
+
+    /// A struct, class, union or enumeration with its members. No head = it is in no scope, and its name is looked up if it
+    /// was not met before.
+    fn defined(
+        &mut self,
+        at: At,
+        context: &Context,
+        children: Children<'_, 'a>,
+        die: &Die<'a>,
+        keyword: Keyword,
+        head: Option<Head>,
+    ) -> gimli::Result<TypeId> {
         let (id, new) = if keyword == Keyword::Enum {
             self.enumeration(at, context, children, die, head)?
         } else {
-            let mut members = self.spare.pop().unwrap_or_default();
-            members::aggregate(self, at.unit, context, children, &mut members)?;
-            let made = self.types.intern_aggregate(head, keyword, &members);
-            members.clear();
-            self.spare.push(members);
+            let mut drafts = self.spare.pop().unwrap_or_default();
+            drafts.clear();
+            members::aggregate(self, at.unit, context, children, &mut drafts)?;
+            let made = self.aggregate(at.unit, context, die, keyword, head, &mut drafts);
+            self.spare.push(drafts);
             made
         };
         self.declared(id, new, at.unit, die);
-        Ok(Some(id))
+        Ok(id)
+    }
+
+    fn aggregate(
+        &mut self,
+        unit: u32,
+        context: &Context,
+        die: &Die<'a>,
+        keyword: Keyword,
+        head: Option<Head>,
+        drafts: &mut Drafts<'a>,
+    ) -> (TypeId, bool) {
+        let mut free = None;
+        if head.is_none() {
+            self.known.begin(self.world.book(unit).strings, die.tag, die.byte_size, die.align);
+            self.known.name(die.name.as_ref());
+            for (member, name) in drafts.members.iter().zip(&drafts.names) {
+                self.known.name(name.as_ref());
+                self.known.member(member);
+            }
+            match self.known.find() {
+                Some(Ok(known)) => return (known, false),
+                Some(Err(hash)) => free = Some(hash),
+                None => {}
+            }
+        }
+        let head = self.head(unit, context, die, head);
+        for (member, name) in drafts.members.iter_mut().zip(&drafts.names) {
+            member.name = self.number(unit, context, *name);
+        }
+        let made = self.types.intern_aggregate(head, keyword, &drafts.members);
+        if let Some(free) = free {
+            self.known.keep(free, made.0);
+        }
+        made
+    }
+
+    fn head(&mut self, unit: u32, context: &Context, die: &Die<'a>, head: Option<Head>) -> Head {
+        head.unwrap_or_else(|| Head {
+            name: self.number(unit, context, die.name),
+            scope: None,
+            size: die.byte_size,
+            align: die.align,
+        })
     }
 
     fn declared(&mut self, id: TypeId, new: bool, unit: u32, die: &Die<'a>) {
@@ -329,7 +482,7 @@ impl<'w, 'a> Builder<'w, 'a> {
         context: &Context,
         mut children: Children<'_, 'a>,
         die: &Die<'a>,
-        head: Head,
+        head: Option<Head>,
     ) -> gimli::Result<(TypeId, bool)> {
         let underlying = self.refer(at.unit, die.ty, Depth::Value)?;
         let signed = |types: &Database, id| match types.plain(id).map(|id| &types[id].kind) {
@@ -337,19 +490,38 @@ impl<'w, 'a> Builder<'w, 'a> {
             _ => true,
         };
         let signed = underlying.is_none_or(|id| signed(self.types, id));
-        let mut members = std::mem::take(&mut self.enumerators);
-        members.clear();
+        self.enumerators.clear();
         let mut child = Die::default();
         while children.next(&mut child, &mut self.fuel)? {
             let value = child.value.filter(|_| child.tag() == gimli::DW_TAG_enumerator);
-            if let Some(value) = value.and_then(|value| integer(&value, signed))
-                && let Some(name) = self.number(at.unit, context, child.name)
-            {
-                members.push((name, value));
+            if let Some(value) = value.and_then(|value| integer(&value, signed)) {
+                self.enumerators.push((child.name, value));
             }
         }
+        let mut free = None;
+        if head.is_none() {
+            self.known.begin(self.world.book(at.unit).strings, die.tag, die.byte_size, die.align);
+            self.known.name(die.name.as_ref());
+            self.known.ty(underlying);
+            for (name, value) in &self.enumerators {
+                self.known.name(name.as_ref());
+                self.known.value(*value);
+            }
+            match self.known.find() {
+                Some(Ok(known)) => return Ok((known, false)),
+                Some(Err(hash)) => free = Some(hash),
+                None => {}
+            }
+        }
+        let head = self.head(at.unit, context, die, head);
+        let enumerators = std::mem::take(&mut self.enumerators);
+        let named = enumerators.iter().filter_map(|(name, value)| Some((self.number(at.unit, context, *name)?, *value)));
+        let members: Vec<(TextNumber, i128)> = named.collect();
+        self.enumerators = enumerators;
         let made = self.types.intern_enumeration(head, underlying, &members);
-        self.enumerators = members;
+        if let Some(free) = free {
+            self.known.keep(free, made.0);
+        }
         Ok(made)
     }
 }

@@ -1,7 +1,9 @@
 //! One entry, reduced to the attributes that types are made of.
 
-use gimli::{AttributeValue, DwTag, EntriesRaw, EvaluationResult, Expression, UnitOffset};
+use gimli::{AttributeValue, DwTag, EvaluationResult, Expression};
 
+use super::cursor::Cursor;
+use super::plans::Plan;
 use super::world::{At, Context, Slice, Value, World};
 
 /// Attributes of one entry.
@@ -36,47 +38,34 @@ pub(crate) struct Die<'a> {
 }
 
 impl<'a> Die<'a> {
-    /// Reads the attributes of an entry whose abbreviation was read. The same `Die` is used again and again: it is large.
-    pub(crate) fn read(
-        &mut self,
-        entries: &mut EntriesRaw<'_, Slice<'a>>,
-        abbreviation: &gimli::Abbreviation,
-        offset: usize,
-    ) -> gimli::Result<()> {
+    /// Reads the attributes of an entry that was started on. The same `Die` is used again and again: it is large.
+    pub(crate) fn read(&mut self, cursor: &mut Cursor<'_, 'a>, plan: &Plan, offset: usize) -> gimli::Result<()> {
         let die = self;
         die.clear();
-        (die.offset, die.tag) = (offset, abbreviation.tag().0);
-        for spec in abbreviation.attributes() {
-            if !is_wanted(spec.name()) {
-                entries.skip_attributes(std::slice::from_ref(spec))?;
-                continue;
-            }
-            let raw = entries.read_attribute_inline(*spec)?.raw_value();
-            match spec.name() {
-                gimli::DW_AT_name => die.name = Some(raw),
-                gimli::DW_AT_type => die.ty = Some(raw),
-                gimli::DW_AT_specification | gimli::DW_AT_signature | gimli::DW_AT_abstract_origin => die.other = Some(raw),
-                gimli::DW_AT_byte_size => die.byte_size = raw.udata_value(),
-                gimli::DW_AT_bit_size => die.bit_size = raw.udata_value(),
-                gimli::DW_AT_data_bit_offset => die.data_bit_offset = raw.udata_value(),
-                gimli::DW_AT_bit_offset => die.bit_offset = signed(&raw),
-                gimli::DW_AT_data_member_location => die.location = Some(raw),
-                gimli::DW_AT_declaration => die.declaration = flag(&raw),
-                gimli::DW_AT_external => die.external = flag(&raw),
-                gimli::DW_AT_artificial => die.artificial = flag(&raw),
-                gimli::DW_AT_encoding => die.encoding = raw.u8_value().unwrap_or(0),
-                gimli::DW_AT_alignment => die.align = raw.udata_value(),
-                gimli::DW_AT_count => die.count = Some(raw),
-                gimli::DW_AT_upper_bound => die.upper = Some(raw),
-                gimli::DW_AT_lower_bound => die.lower = Some(raw),
-                gimli::DW_AT_const_value => die.value = Some(raw),
-                gimli::DW_AT_discr => die.discriminant = Some(raw),
-                gimli::DW_AT_decl_file => die.file = raw.udata_value().unwrap_or(0),
-                gimli::DW_AT_decl_line => die.line = raw.udata_value().unwrap_or(0),
-                _ => {}
-            }
-        }
-        Ok(())
+        (die.offset, die.tag) = (offset, plan.tag.0);
+        cursor.steps(plan.die, |name, raw| match name {
+            gimli::DW_AT_name => die.name = Some(raw),
+            gimli::DW_AT_type => die.ty = Some(raw),
+            gimli::DW_AT_specification | gimli::DW_AT_signature | gimli::DW_AT_abstract_origin => die.other = Some(raw),
+            gimli::DW_AT_byte_size => die.byte_size = raw.udata_value(),
+            gimli::DW_AT_bit_size => die.bit_size = raw.udata_value(),
+            gimli::DW_AT_data_bit_offset => die.data_bit_offset = raw.udata_value(),
+            gimli::DW_AT_bit_offset => die.bit_offset = signed(&raw),
+            gimli::DW_AT_data_member_location => die.location = Some(raw),
+            gimli::DW_AT_declaration => die.declaration = flag(&raw),
+            gimli::DW_AT_external => die.external = flag(&raw),
+            gimli::DW_AT_artificial => die.artificial = flag(&raw),
+            gimli::DW_AT_encoding => die.encoding = raw.u8_value().unwrap_or(0),
+            gimli::DW_AT_alignment => die.align = raw.udata_value(),
+            gimli::DW_AT_count => die.count = Some(raw),
+            gimli::DW_AT_upper_bound => die.upper = Some(raw),
+            gimli::DW_AT_lower_bound => die.lower = Some(raw),
+            gimli::DW_AT_const_value => die.value = Some(raw),
+            gimli::DW_AT_discr => die.discriminant = Some(raw),
+            gimli::DW_AT_decl_file => die.file = raw.udata_value().unwrap_or(0),
+            gimli::DW_AT_decl_line => die.line = raw.udata_value().unwrap_or(0),
+            _ => {}
+        })
     }
 
     const fn clear(&mut self) {
@@ -131,14 +120,9 @@ fn constant<'a>(world: &World<'a>, unit: u32, expression: Expression<Slice<'a>>)
     }
 }
 
-/// Attributes that an entry of a type often has and that say nothing about its layout.
-const fn is_wanted(name: gimli::DwAt) -> bool {
-    !matches!(name, gimli::DW_AT_decl_column | gimli::DW_AT_sibling | gimli::DW_AT_accessibility | gimli::DW_AT_prototyped)
-}
-
 /// Reads one entry into `die`, and gives its children; none = there is no entry.
 pub(crate) fn read_at<'c, 'a>(
-    world: &World<'a>,
+    world: &'c World<'a>,
     context: &'c Context,
     at: At,
     die: &mut Die<'a>,
@@ -146,45 +130,44 @@ pub(crate) fn read_at<'c, 'a>(
     if !world.holds(at) {
         return Ok(None);
     }
-    let header = &world.units[at.unit as usize].header;
-    let mut entries = header.entries_raw(&context.abbreviations, Some(UnitOffset(at.offset)))?;
-    let Some(abbreviation) = entries.read_abbreviation()? else { return Ok(None) };
-    die.read(&mut entries, abbreviation, at.offset)?;
-    Ok(Some(Children { entries, done: !abbreviation.has_children() }))
+    let mut cursor = Cursor::new(world, context, at.unit, Some(at.offset))?;
+    let Some(plan) = cursor.next()? else { return Ok(None) };
+    die.read(&mut cursor, plan, at.offset)?;
+    Ok(Some(Children { cursor, done: !plan.children }))
 }
 
 /// Children of an entry; entries below them are passed over.
 pub(crate) struct Children<'c, 'a> {
-    entries: EntriesRaw<'c, Slice<'a>>,
+    cursor: Cursor<'c, 'a>,
     done: bool,
 }
 
 impl<'c, 'a> Children<'c, 'a> {
-    pub(crate) fn of(world: &World<'a>, context: &'c Context, at: At) -> gimli::Result<Self> {
-        let header = &world.units[at.unit as usize].header;
-        let mut entries = header.entries_raw(&context.abbreviations, Some(UnitOffset(at.offset)))?;
+    pub(crate) fn of(world: &'c World<'a>, context: &'c Context, at: At) -> gimli::Result<Self> {
+        let mut cursor = Cursor::new(world, context, at.unit, Some(at.offset))?;
         let mut done = true;
-        if let Some(abbreviation) = entries.read_abbreviation()? {
-            entries.skip_attributes(abbreviation.attributes())?;
-            done = !abbreviation.has_children();
+        if let Some(plan) = cursor.next()? {
+            cursor.skip(plan)?;
+            done = !plan.children;
         }
-        Ok(Self { entries, done })
+        Ok(Self { cursor, done })
     }
 
     /// Reads the next child into `die`; false = there are no more, or no fuel to read them.
     pub(crate) fn next(&mut self, die: &mut Die<'a>, fuel: &mut u64) -> gimli::Result<bool> {
-        while !self.done && !self.entries.is_empty() {
+        let cursor = &mut self.cursor;
+        while !self.done && !cursor.is_empty() {
             *fuel = fuel.saturating_sub(1);
-            let (depth, offset) = (self.entries.next_depth(), self.entries.next_offset().0);
-            match self.entries.read_abbreviation()? {
+            let (depth, offset) = (cursor.depth, cursor.offset());
+            match cursor.next()? {
                 _ if *fuel == 0 => break,
-                None if self.entries.next_depth() <= 0 => break,
+                None if cursor.depth <= 0 => break,
                 None => {}
-                Some(abbreviation) if depth == 1 => {
-                    die.read(&mut self.entries, abbreviation, offset)?;
+                Some(plan) if depth == 1 => {
+                    die.read(cursor, plan, offset)?;
                     return Ok(true);
                 }
-                Some(abbreviation) => self.entries.skip_attributes(abbreviation.attributes())?,
+                Some(plan) => cursor.skip(plan)?,
             }
         }
         self.done = true;

@@ -206,6 +206,7 @@ impl Database {
     fn scan(&mut self, world: &World<'_>, options: &Options, matcher: &mut Matcher<'_>) -> Result<bool, Unreadable> {
         let mut builder = Builder::new(world, self);
         builder.strings = std::mem::take(&mut matcher.strings);
+        builder.known = std::mem::take(&mut matcher.known);
         let mut files = Files::default();
         let mut complete = false;
         for book in &world.books {
@@ -240,6 +241,7 @@ impl Database {
             }
         }
         matcher.strings = std::mem::take(&mut builder.strings);
+        matcher.known = std::mem::take(&mut builder.known);
         if builder.fuel == 0 {
             let sections = world.books.first().map(|book| book.sections);
             let place = sections.map_or("debug information", |sections| sections.elf.span.place.as_str());

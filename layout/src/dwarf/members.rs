@@ -1,18 +1,18 @@
 //! Members of structs, classes and unions.
 
-use super::build::{Builder, Depth};
+use super::build::{Builder, Depth, Drafts};
 use super::die::{Children, Die};
 use super::world::{At, Context};
 use crate::types::draft::DraftMember;
 use crate::types::{Bits, Role};
 
-/// Reads the members among the children of one entry into `members`.
+/// Reads the members among the children of one entry into `drafts`.
 pub(crate) fn aggregate<'a>(
     builder: &mut Builder<'_, 'a>,
     unit: u32,
     context: &Context,
     mut children: Children<'_, 'a>,
-    members: &mut Vec<DraftMember>,
+    drafts: &mut Drafts<'a>,
 ) -> gimli::Result<()> {
     let mut die = Die::default();
     while children.next(&mut die, &mut builder.fuel)? {
@@ -20,12 +20,12 @@ pub(crate) fn aggregate<'a>(
             gimli::DW_TAG_member if !die.external && !die.declaration => Role::Field,
             gimli::DW_TAG_inheritance => Role::Base,
             gimli::DW_TAG_variant_part => {
-                variants(builder, At { unit, offset: die.offset }, context, &die, members)?;
+                variants(builder, At { unit, offset: die.offset }, context, &die, drafts)?;
                 continue;
             }
             _ => continue,
         };
-        members.push(member(builder, unit, context, &die, role)?);
+        drafts.push(member(builder, unit, &die, role)?, die.name);
     }
     Ok(())
 }
@@ -36,21 +36,21 @@ fn variants<'a>(
     at: At,
     context: &Context,
     part: &Die<'a>,
-    members: &mut Vec<DraftMember>,
+    drafts: &mut Drafts<'a>,
 ) -> gimli::Result<()> {
     let tag = part.discriminant.and_then(|value| builder.world.target(at.unit, &value));
     let (mut die, mut children) = (Die::default(), Children::of(builder.world, context, at)?);
     while children.next(&mut die, &mut builder.fuel)? {
         match die.tag() {
             gimli::DW_TAG_member if tag.is_some_and(|tag| tag.unit == at.unit && tag.offset == die.offset) => {
-                members.push(member(builder, at.unit, context, &die, Role::Discriminant)?);
+                drafts.push(member(builder, at.unit, &die, Role::Discriminant)?, die.name);
             }
             gimli::DW_TAG_variant => {
                 let variant = At { unit: at.unit, offset: die.offset };
                 let mut inside = Children::of(builder.world, context, variant)?;
                 while inside.next(&mut die, &mut builder.fuel)? {
                     if die.tag() == gimli::DW_TAG_member {
-                        members.push(member(builder, at.unit, context, &die, Role::Variant)?);
+                        drafts.push(member(builder, at.unit, &die, Role::Variant)?, die.name);
                     }
                 }
             }
@@ -60,18 +60,12 @@ fn variants<'a>(
     Ok(())
 }
 
-fn member<'a>(
-    builder: &mut Builder<'_, 'a>,
-    unit: u32,
-    context: &Context,
-    die: &Die<'a>,
-    role: Role,
-) -> gimli::Result<DraftMember> {
+/// One member, without its name.
+fn member<'a>(builder: &mut Builder<'_, 'a>, unit: u32, die: &Die<'a>, role: Role) -> gimli::Result<DraftMember> {
     let ty = builder.refer(unit, die.ty, Depth::Value)?;
-    let name = builder.number(unit, context, die.name);
     let mut offset = die.offset_in_struct(builder.world, unit);
-    let own = ty.and_then(|ty| builder.types.size(ty));
-    let bits = die.bit_size.and_then(|width| bits(builder, die, offset?, own, width));
+    let own = |builder: &Builder<'_, '_>| ty.and_then(|ty| builder.types.size(ty));
+    let bits = die.bit_size.and_then(|width| bits(builder, die, offset?, own(builder), width));
     if let Some(bits) = bits {
         let storage = bits.storage.max(1);
         let unit_start = bits.start / (storage * 8) * storage;
@@ -80,7 +74,7 @@ fn member<'a>(
         offset = Some(if crosses { bits.start / 8 } else { unit_start });
     }
     let role = if role == Role::Field && die.artificial { Role::Artificial } else { role };
-    Ok(DraftMember { name, offset, bits, ty, role, align: die.align })
+    Ok(DraftMember { name: None, offset, bits, ty, role, align: die.align })
 }
 
 /// Place of a bit-field, whichever way it is told.

@@ -8,7 +8,9 @@
 //! | `world` | all units, and how entries refer to each other across them |
 //! | `die`, `build`, `members` | one entry, and the type it makes |
 //! | `abbreviations` | how long a table of them is |
+//! | `plans`, `cursor` | which bytes of an entry to pass over and which to read; going over the entries |
 //! | `dense` | what is known by place in a unit or section |
+//! | `known` | types by what their entries say |
 //! | `windows` | the section of units, a few units at a time |
 //! | `parallel` | those parts on two threads |
 //! | `scan` | finds the entries that are asked for |
@@ -18,15 +20,18 @@
 mod abbreviations;
 mod archive;
 mod build;
+mod cursor;
 mod dense;
 mod die;
 mod documented;
 mod elf;
+mod known;
 mod lines;
 mod load;
 mod locate;
 mod members;
 mod parallel;
+mod plans;
 mod scan;
 mod sections;
 mod symbols;

@@ -5,12 +5,14 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use gimli::{AttributeValue, DwTag};
+use gimli::AttributeValue;
 use memchr::memmem;
 
 use super::build::{Builder, Depth};
+use super::cursor::Cursor;
 use super::dense::Strings;
 use super::die::{Die, read_at};
+use super::known::Known;
 use super::world::{At, Book, Context, Value, World};
 use crate::types::draft::TextNumber;
 use crate::types::hash::QuickMap;
@@ -23,10 +25,12 @@ const FEW: usize = 12;
 pub(crate) struct Matcher<'s> {
     selection: &'s Selection,
     last: Option<HashSet<Vec<u8>>>,
-    known: QuickMap<(usize, usize), bool>,
+    admitted: QuickMap<(usize, usize), bool>,
     patterns: QuickMap<usize, Option<Vec<Vec<u8>>>>,
     /// Kept from part to part for the [`Builder`], which adds to the same database all the time.
     pub(crate) strings: Strings,
+    /// The same.
+    pub(crate) known: Known,
 }
 
 impl<'s> Matcher<'s> {
@@ -35,7 +39,14 @@ impl<'s> Matcher<'s> {
             Selection::Names(names) => Some(names.iter().map(|name| last_component(name).as_bytes().to_vec()).collect()),
             _ => None,
         };
-        Self { selection, last, known: QuickMap::default(), patterns: QuickMap::default(), strings: Strings::default() }
+        Self {
+            selection,
+            last,
+            admitted: QuickMap::default(),
+            patterns: QuickMap::default(),
+            strings: Strings::default(),
+            known: Known::default(),
+        }
     }
 
     pub(crate) const fn selection(&self) -> &'s Selection {
@@ -104,7 +115,7 @@ impl<'s> Matcher<'s> {
             AttributeValue::DebugStrRef(offset) => Some((world.book(unit).strings.as_ptr() as usize, offset.0)),
             _ => None,
         };
-        if let Some(known) = key.and_then(|key| self.known.get(&key)) {
+        if let Some(known) = key.and_then(|key| self.admitted.get(&key)) {
             return *known;
         }
         let text = world.string(unit, context, value);
@@ -115,7 +126,7 @@ impl<'s> Matcher<'s> {
             (None, Some(_)) => true,
         };
         if let Some(key) = key {
-            self.known.insert(key, admitted);
+            self.admitted.insert(key, admitted);
         }
         admitted
     }
@@ -176,6 +187,9 @@ pub(crate) fn unit(builder: &mut Builder<'_, '_>, matcher: &mut Matcher<'_>, num
     })?;
     for at in found {
         let Some(id) = builder.build(at, Depth::Value)? else { continue };
+        if builder.types.is_root(id) {
+            continue;
+        }
         let ty = &builder.types[id];
         let defined = !matches!(ty.kind, crate::types::Kind::Declared(_));
         let admitted = ty.name.as_deref().is_some_and(|name| matcher.selection.admits(ty.scope.as_deref(), name));
@@ -197,45 +211,33 @@ pub(crate) fn scopes(builder: &mut Builder<'_, '_>, number: u32) -> gimli::Resul
 fn walk<'a>(builder: &mut Builder<'_, 'a>, number: u32, context: &Context, mut visit: impl FnMut(&Met<'a>)) -> gimli::Result<()> {
     let world = builder.world;
     let mut scopes: Vec<Scope> = Vec::new();
-    let header = &world.units[number as usize].header;
-    let mut entries = header.entries_raw(&context.abbreviations, None)?;
-    let mut above = 0;
-    while !entries.is_empty() {
-        let (depth, offset) = (above + entries.next_depth(), entries.next_offset().0);
-        let Some(abbreviation) = entries.read_abbreviation()? else { continue };
+    let mut cursor = Cursor::new(world, context, number, None)?;
+    while !cursor.is_empty() {
+        let (depth, offset) = (cursor.depth, cursor.offset());
+        let Some(plan) = cursor.next()? else { continue };
+        // In C, no type is declared inside another, and scopes have no names.
+        if !plan.is_type && (context.c_like || !plan.is_scope) {
+            cursor.skip(plan)?;
+            continue;
+        }
         while scopes.last().is_some_and(|scope| scope.depth >= depth) {
             scopes.pop();
         }
-        let tag = abbreviation.tag();
-        // In C, no type is declared inside another.
-        let leaf = tag == gimli::DW_TAG_enumeration_type || (context.c_like && is_type(tag));
-        let (is_type, is_scope) = (is_type(tag), is_scope(tag) && abbreviation.has_children() && !leaf);
-        if !is_type && !is_scope {
-            entries.skip_attributes(abbreviation.attributes())?;
-            continue;
-        }
-        let (mut name, mut completes, mut declaration, mut sibling, mut signature) = (None, false, false, None, None);
-        for spec in abbreviation.attributes() {
-            match spec.name() {
-                gimli::DW_AT_name => name = Some(entries.read_attribute(*spec)?.raw_value()),
-                gimli::DW_AT_specification => {
-                    completes = true;
-                    entries.skip_attributes(std::slice::from_ref(spec))?;
-                }
-                gimli::DW_AT_declaration => {
-                    declaration = matches!(entries.read_attribute(*spec)?.raw_value(), AttributeValue::Flag(true));
-                }
-                gimli::DW_AT_signature if is_scope => signature = Some(entries.read_attribute(*spec)?.raw_value()),
-                gimli::DW_AT_sibling if leaf => sibling = Some(entries.read_attribute(*spec)?.raw_value()),
-                _ => entries.skip_attributes(std::slice::from_ref(spec))?,
-            }
-        }
+        let leaf = plan.tag == gimli::DW_TAG_enumeration_type || (context.c_like && plan.is_type);
+        let (tag, is_type, is_scope) = (plan.tag, plan.is_type, plan.is_scope && plan.children && !leaf);
+        let (mut name, mut declaration, mut sibling, mut signature) = (None, false, None, None);
+        cursor.steps(plan.walk, |attribute, value| match attribute {
+            gimli::DW_AT_name => name = Some(value),
+            gimli::DW_AT_declaration => declaration = matches!(value, AttributeValue::Flag(true)),
+            gimli::DW_AT_signature if is_scope => signature = Some(value),
+            gimli::DW_AT_sibling if leaf => sibling = Some(value),
+            _ => {}
+        })?;
         if let Some(AttributeValue::UnitRef(next)) = sibling
-            && next.0 > entries.next_offset().0
-            && next.is_in_bounds(header)
+            && next.0 > cursor.offset()
+            && next.is_in_bounds(&world.units[number as usize].header)
         {
-            entries = header.entries_raw(&context.abbreviations, Some(next))?;
-            above = depth;
+            cursor.jump(next.0, depth);
         }
         let around = scopes.last().and_then(|scope| scope.full);
         if is_type {
@@ -243,11 +245,11 @@ fn walk<'a>(builder: &mut Builder<'_, 'a>, number: u32, context: &Context, mut v
             if let Some(scope) = around {
                 builder.set_scope(at, scope);
             }
-            visit(&Met { at, name, completes, declaration });
+            visit(&Met { at, name, completes: plan.completes, declaration });
         }
         if is_scope {
             // Functions are no part of the names of what they declare.
-            let full = if tag == gimli::DW_TAG_subprogram || context.c_like {
+            let full = if tag == gimli::DW_TAG_subprogram {
                 around
             } else {
                 let name = match (name, signature) {
@@ -281,27 +283,4 @@ fn join(builder: &mut Builder<'_, '_>, around: Option<TextNumber>, name: &str) -
     let full = around.map(|around| format!("{}::{name}", builder.types.numbered(around)));
     let full = full.as_deref().unwrap_or(name);
     if full.len() > LONGEST { around } else { Some(builder.types.text_number(full)) }
-}
-
-const fn is_type(tag: DwTag) -> bool {
-    matches!(
-        tag,
-        gimli::DW_TAG_structure_type
-            | gimli::DW_TAG_class_type
-            | gimli::DW_TAG_union_type
-            | gimli::DW_TAG_enumeration_type
-            | gimli::DW_TAG_typedef
-    )
-}
-
-const fn is_scope(tag: DwTag) -> bool {
-    matches!(
-        tag,
-        gimli::DW_TAG_namespace
-            | gimli::DW_TAG_structure_type
-            | gimli::DW_TAG_class_type
-            | gimli::DW_TAG_union_type
-            | gimli::DW_TAG_subprogram
-            | gimli::DW_TAG_module
-    )
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use gimli::{AttributeValue, EndianSlice, RunTimeEndian, UnitHeader, UnitOffset, UnitType};
 
 use super::abbreviations;
+use super::plans::Plans;
 use super::sections::{Part, Sections};
 use crate::error::Unreadable;
 
@@ -52,11 +53,13 @@ pub(crate) struct Unit<'a> {
     /// Offset in its section.
     pub(crate) start: usize,
     pub(crate) in_types: bool,
+    /// From its header to its end.
+    pub(crate) bytes: &'a [u8],
 }
 
 /// What reading the entries of a unit needs.
 pub(crate) struct Context {
-    pub(crate) abbreviations: Arc<gimli::Abbreviations>,
+    pub(crate) plans: Arc<Plans>,
     pub(crate) string_base: usize,
     pub(crate) line: Option<u64>,
     pub(crate) c_like: bool,
@@ -87,7 +90,7 @@ pub(crate) struct World<'a> {
 /// Tables of abbreviations by where they start: units may share them.
 #[derive(Default)]
 struct Tables {
-    known: HashMap<(usize, usize), Arc<gimli::Abbreviations>>,
+    known: HashMap<(usize, usize, gimli::Encoding), Arc<Plans>>,
     bytes: usize,
 }
 
@@ -190,14 +193,16 @@ impl<'a> World<'a> {
         let first = self.units.len();
         let mut headers = gimli::DebugInfo::from(self.slice(book.info)).units();
         while let Some(header) = headers.next()? {
-            let start = header.debug_info_offset().map_or(0, |offset| offset.0) + base;
-            self.push(Unit { header, book: number, start, in_types: false });
+            let start = header.debug_info_offset().map_or(0, |offset| offset.0);
+            let bytes = book.info.get(start..start + header.length_including_self()).unwrap_or_default();
+            self.push(Unit { header, book: number, start: start + base, in_types: false, bytes });
         }
         book.units = first..self.units.len();
         let mut headers = gimli::DebugTypes::from(self.slice(book.types)).units();
         while let Some(header) = headers.next()? {
             let start = header.debug_types_offset().map_or(0, |offset| offset.0);
-            self.push(Unit { header, book: number, start, in_types: true });
+            let bytes = book.types.get(start..start + header.length_including_self()).unwrap_or_default();
+            self.push(Unit { header, book: number, start, in_types: true, bytes });
         }
         book.every = first..self.units.len();
         self.books.push(book);
@@ -234,19 +239,21 @@ impl<'a> World<'a> {
 
     /// The abbreviations of a unit. What is read of tables all in all is bounded: each unit of a damaged file could start
     /// one anywhere in the same bytes.
-    fn abbreviations(&self, unit: &Unit<'a>) -> gimli::Result<Arc<gimli::Abbreviations>> {
+    fn plans(&self, unit: &Unit<'a>) -> gimli::Result<Arc<Plans>> {
         let book = &self.books[unit.book];
         let start = unit.header.debug_abbrev_offset().0;
-        let key = (book.abbrev.as_ptr() as usize, start);
+        let key = (book.abbrev.as_ptr() as usize, start, unit.header.encoding());
         let mut tables = self.tables.borrow_mut();
         if let Some(known) = tables.known.get(&key) {
             return Ok(Arc::clone(known));
         }
-        let length = abbreviations::length(book.abbrev.get(start..).unwrap_or_default());
+        let bytes = book.abbrev.get(start..).unwrap_or_default();
+        let length = abbreviations::length(bytes);
         if !book.sections.charge(Part::Abbrev, length, book.abbrev.len()) {
             return Err(gimli::Error::InvalidAbbreviationCode(0));
         }
-        let table = Arc::new(unit.header.abbreviations(&gimli::DebugAbbrev::from(self.slice(book.abbrev)))?);
+        let table = unit.header.abbreviations(&gimli::DebugAbbrev::from(self.slice(book.abbrev)))?;
+        let table = Arc::new(Plans::new(table, bytes, &unit.header));
         if tables.bytes > TABLE_BYTES {
             *tables = Tables::default();
         }
@@ -258,13 +265,13 @@ impl<'a> World<'a> {
     fn open(&self, number: u32) -> gimli::Result<Context> {
         let unit = &self.units[number as usize];
         let book = &self.books[unit.book];
-        let abbreviations = self.abbreviations(unit)?;
+        let plans = self.plans(unit)?;
         let encoding = unit.header.encoding();
         let file_type = if book.sections.is_split() { gimli::DwarfFileType::Dwo } else { gimli::DwarfFileType::Main };
         let string_base = gimli::DebugStrOffsetsBase::default_for_encoding_and_file(encoding, file_type).0;
-        let mut context = Context { abbreviations, string_base, line: None, c_like: false, skeleton: None, directory: None };
-        let abbreviations = Arc::clone(&context.abbreviations);
-        let mut entries = unit.header.entries_raw(&abbreviations, None)?;
+        let mut context = Context { plans, string_base, line: None, c_like: false, skeleton: None, directory: None };
+        let plans = Arc::clone(&context.plans);
+        let mut entries = unit.header.entries_raw(&plans.table, None)?;
         let Some(root) = entries.read_abbreviation()? else { return Ok(context) };
         let (mut name, mut directory, mut id) = (None, None, None);
         for spec in root.attributes() {

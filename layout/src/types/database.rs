@@ -37,6 +37,8 @@ pub struct Database {
     numbered: Vec<Text>,
     names: QuickMap<Text, Vec<TypeId>>,
     roots: Vec<TypeId>,
+    /// Whether each type is one of them.
+    rooted: Vec<bool>,
     /// Files that were read, the named one first.
     pub sources: Vec<Source>,
     /// Size of a pointer in bytes on the machine the file is for.
@@ -163,13 +165,22 @@ impl Database {
         self.places.entry(id).or_insert(place);
     }
 
+    /// Whether a type is findable by its name.
+    pub(crate) fn is_root(&self, id: TypeId) -> bool {
+        self.rooted.get(id.0 as usize).copied().unwrap_or(false)
+    }
+
     /// Makes a type findable by its name.
     pub(crate) fn add_root(&mut self, id: TypeId) {
-        let Some(name) = self[id].name.clone() else { return };
-        let known = self.names.entry(name).or_default();
-        if known.contains(&id) {
+        if self.is_root(id) {
             return;
         }
+        let Some(name) = self[id].name.clone() else { return };
+        let known = self.names.entry(name).or_default();
+        if self.rooted.len() < self.types.len() {
+            self.rooted.resize(self.types.len(), false);
+        }
+        self.rooted[id.0 as usize] = true;
         let scope = &self.types[id.0 as usize].scope;
         let after = known.iter().rposition(|known| self.types[known.0 as usize].scope == *scope);
         known.insert(after.map_or(known.len(), |after| after + 1), id);
