@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -12,6 +13,7 @@ use nrt_sim::sysfs;
 
 use crate::files::Told;
 use crate::nodes::{self, Node};
+use crate::process::DeviceFile;
 use crate::remote;
 use crate::seccomp::{Answer, Notification};
 use crate::supervisor::Supervisor;
@@ -135,7 +137,9 @@ impl Supervisor {
                 None
             };
             if let Some(file) = file {
-                let answer = stat(call.tid, &Node::Device(file.device), arguments.rest[0], arguments.name == "statx");
+                let extended = arguments.name == "statx";
+                let answer =
+                    self.stat(call.tid, &device_path(file.device), &Node::Device(file.device), arguments.rest[0], extended);
                 self.answered(call, pid, Some(file.device), (arguments.name, None), vec![], (Some(answer), None), start);
                 return;
             }
@@ -162,8 +166,8 @@ impl Supervisor {
                 let flags = open_flags(call, &arguments);
                 (self.open(call, pid, &path, &node, flags), vec![("flags", flags as u64)])
             }
-            "stat" => ((Some(stat(call.tid, &node, arguments.rest[0], false)), None), vec![]),
-            "statx" => ((Some(stat(call.tid, &node, arguments.rest[0], true)), None), vec![]),
+            "stat" => ((Some(self.stat(call.tid, &path, &node, arguments.rest[0], false)), None), vec![]),
+            "statx" => ((Some(self.stat(call.tid, &path, &node, arguments.rest[0], true)), None), vec![]),
             "access" => ((Some(access(&node, arguments.rest[0] as i32)), None), vec![]),
             _ => ((Some(Answer::Errno(if node == Node::Missing { libc::ENOENT } else { libc::EINVAL })), None), vec![]),
         };
@@ -174,8 +178,25 @@ impl Supervisor {
     /// `fstat` of a descriptor in the devices' range.
     pub(crate) fn stat_device(&mut self, call: &Notification, pid: u32) -> Told {
         let file = self.processes.file(&self.world.memory, pid, call.args[0] as RawFd);
-        let answer = file.map(|file| stat(call.tid, &Node::Device(file.device), call.args[1], false));
+        let answer = file.map(|DeviceFile { device, .. }| {
+            self.stat(call.tid, &device_path(device), &Node::Device(device), call.args[1], false)
+        });
         (Some(answer.unwrap_or(Answer::Continue)), None)
+    }
+
+    /// Writes what is known about a node. A directory is the one that an open of it gives; everything else is numbered by
+    /// its path.
+    fn stat(&self, tid: u32, path: &str, node: &Node, address: u64, extended: bool) -> Answer {
+        let identity = if let Node::Directory(names) = node {
+            let found = self.tree.directory(path, names).and_then(|opened| fs::File::from(opened).metadata());
+            match found {
+                Ok(found) => (found.dev(), found.ino()),
+                Err(error) => return Answer::Errno(error.raw_os_error().unwrap_or(libc::EIO)),
+            }
+        } else {
+            (libc::makedev(0, if path.starts_with("/dev/") { 5 } else { 22 }), number_of(path))
+        };
+        stat(tid, node, identity, address, extended)
     }
 
     /// The path of a call as the program means it, if it may be one of ours.
@@ -282,8 +303,19 @@ fn access(node: &Node, mode: i32) -> Answer {
     }
 }
 
-/// Writes what is known about a node.
-fn stat(tid: u32, node: &Node, address: u64, extended: bool) -> Answer {
+/// Path of a device.
+fn device_path(device: u32) -> String {
+    format!("/dev/neuron{device}")
+}
+
+/// Inode number of what has this path: the same in every run, never 0.
+fn number_of(path: &str) -> u64 {
+    let hash = path.bytes().fold(0x811C_9DC5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    1 << 32 | u64::from(hash)
+}
+
+/// Writes what is known about a node with this device and inode number.
+fn stat(tid: u32, node: &Node, identity: (u64, u64), address: u64, extended: bool) -> Answer {
     let (mode, device, size) = match node {
         Node::Missing => return Answer::Errno(libc::ENOENT),
         Node::Device(index) => (libc::S_IFCHR | 0o666, Some(*index), 0),
@@ -294,7 +326,8 @@ fn stat(tid: u32, node: &Node, address: u64, extended: bool) -> Answer {
         // SAFETY: all zero is a value of this plain struct.
         let mut found: libc::statx = unsafe { std::mem::zeroed() };
         (found.stx_mask, found.stx_nlink, found.stx_blksize) = (libc::STATX_BASIC_STATS, 1, 4096);
-        (found.stx_mode, found.stx_size) = (mode as u16, size);
+        (found.stx_mode, found.stx_size, found.stx_ino) = (mode as u16, size, identity.1);
+        (found.stx_dev_major, found.stx_dev_minor) = (libc::major(identity.0), libc::minor(identity.0));
         if let Some(index) = device {
             (found.stx_rdev_major, found.stx_rdev_minor) = (sysfs::MAJOR, index);
         }
@@ -305,6 +338,7 @@ fn stat(tid: u32, node: &Node, address: u64, extended: bool) -> Answer {
         // SAFETY: all zero is a value of this plain struct.
         let mut found: libc::stat = unsafe { std::mem::zeroed() };
         (found.st_mode, found.st_nlink, found.st_blksize, found.st_size) = (mode, 1, 4096, size as i64);
+        (found.st_dev, found.st_ino) = identity;
         if let Some(index) = device {
             found.st_rdev = libc::makedev(sysfs::MAJOR, index);
         }

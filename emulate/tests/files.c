@@ -75,6 +75,12 @@ static void paths(void) {
     for (struct dirent *entry; directory && (entry = readdir(directory));)
         found += !strcmp(entry->d_name, "core_count") || !strcmp(entry->d_name, "neuron_core0");
     CHECK(directory && found == 2 && closedir(directory) == 0);
+    struct stat t;
+    CHECK(stat("/dev/neuron0", &s) == 0 && stat("/dev/neuron1", &t) == 0 && s.st_ino && s.st_dev == t.st_dev && s.st_ino != t.st_ino);
+    CHECK(fstat(fd, &t) == 0 && s.st_ino == t.st_ino && statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &x) == 0 && x.stx_ino == s.st_ino);
+    int opened = open("/sys/class/neuron_device", O_RDONLY | O_DIRECTORY); /* a walk compares these */
+    CHECK(stat("/sys/class/neuron_device", &s) == 0 && fstat(opened, &t) == 0 && s.st_ino == t.st_ino && s.st_dev == t.st_dev);
+    CHECK(close(opened) == 0);
     char text[16] = { 0 };
     int file = open("/sys/class/neuron_device/neuron1/core_count", O_RDONLY);
     CHECK(file >= 0 && read(file, text, 15) == 1 && text[0] == '8' && close(file) == 0);
