@@ -211,15 +211,17 @@ fn main() -> ExitCode {
         pin(round);
         let pair = |measured: &mut dyn FnMut(), reference: &mut dyn FnMut()| {
             if round % 2 == 0 {
-                (measured(), reference())
+                measured();
+                reference();
             } else {
-                (reference(), measured())
-            };
+                reference();
+                measured();
+            }
         };
-        let Row { measured, reference, .. } = &mut request;
-        pair(&mut || measured.extend(run(Some(&[]), "request", requests)), &mut || {
-            reference.extend(run(Some(&["--null"]), "request", requests))
-        });
+        let (mut emulated, mut null) = (Vec::new(), Vec::new());
+        pair(&mut || emulated = run(Some(&[]), "request", requests), &mut || null = run(Some(&["--null"]), "request", requests));
+        request.measured.extend(emulated);
+        request.reference.extend(null);
         let (mut emulated, mut filtered) = (Vec::new(), Vec::new());
         pair(&mut || emulated = run(Some(&[]), "untouched", others), &mut || filtered = run(None, "filtered", others));
         for ((row, emulated), filtered) in untouched.iter_mut().zip(emulated).zip(filtered) {
