@@ -32,9 +32,8 @@ const HEAP: usize = 1 << 20;
 #[repr(C, align(64))]
 pub struct Node(MaybeUninit<[u8; BYTES]>);
 
-/// The macro makes a public type without documentation.
 mod boxes {
-    #![allow(missing_docs, unreachable_pub)]
+    #![allow(missing_docs, unreachable_pub, reason = "the macro makes a public type without documentation")]
     heapless::box_pool!(Boxes: super::Node);
 }
 use boxes::Boxes;

@@ -30,7 +30,7 @@ unsafe impl<const NODES: usize> Sync for NodeMemory<NODES> {}
 impl<const NODES: usize> NodeMemory<NODES> {
     /// Unclaimed memory, for a `static`.
     #[must_use]
-    #[allow(clippy::new_without_default)]
+    #[allow(clippy::new_without_default, reason = "it lives in a static, and a value of it on the stack would be large")]
     pub const fn new() -> Self {
         // SAFETY: integers, atomics and raw pointers only; zero is a value of each.
         unsafe { core::mem::zeroed() }

@@ -1,5 +1,5 @@
 //! Transfers without a bounce buffer, one by one and in batches, and the list of chunks (`driver-abi` §§11, 13).
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "the model copies from and to addresses of this test")]
 
 mod common;
 
