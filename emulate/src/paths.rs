@@ -189,6 +189,10 @@ impl Supervisor {
 
     /// The path of what a descriptor of a process was opened as, if it is one of ours.
     pub(crate) fn name_of(&self, pid: u32, fd: RawFd) -> Option<String> {
+        if pid == std::process::id() {
+            // The memory files of the devices are no open devices.
+            return None;
+        }
         let place = format!("/proc/{pid}/fd/{fd}");
         let link = fs::read_link(&place).ok()?;
         if let Some(shown) = self.tree.shown(&link) {
