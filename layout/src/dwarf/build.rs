@@ -7,7 +7,7 @@ use gimli::AttributeValue;
 use super::dense::{Entries, Strings};
 use super::die::{Children, Die, read_at};
 use super::known::{Known, POINTER, qualified_kind};
-use super::world::{At, Context, Value, World, zero_ended};
+use super::world::{At, Context, Value, World};
 use super::{members, scan};
 use crate::types::draft::{DraftMember, Head, TextNumber};
 use crate::types::hash::QuickSet;
@@ -177,16 +177,16 @@ impl<'w, 'a> Builder<'w, 'a> {
     /// The number of the name that an attribute holds or refers to.
     pub(crate) fn number(&mut self, unit: u32, context: &Context, value: Option<Value<'a>>) -> Option<TextNumber> {
         let value = value?;
-        let Some((section, offset)) = self.world.string_place(unit, context, &value) else {
+        let Some((texts, offset)) = self.world.string_place(unit, context, &value) else {
             let AttributeValue::String(text) = value else { return None };
             return self.new_number(text.slice());
         };
-        let known = self.strings.of(section).get(offset);
+        let known = self.strings.of(texts.key()).get(offset);
         if known != 0 {
             return Some(known - 1);
         }
-        let number = self.new_number(zero_ended(section, offset)?)?;
-        self.strings.of(section).set(offset, number.saturating_add(1));
+        let number = self.new_number(texts.at(offset)?)?;
+        self.strings.of(texts.key()).set(offset, number.saturating_add(1));
         Some(number)
     }
 
@@ -328,7 +328,7 @@ impl<'w, 'a> Builder<'w, 'a> {
         };
         // Where types are in no scope, they are recognised by their entries alone.
         let plain = context.c_like && die.other.is_none();
-        let strings = self.world.book(at.unit).strings;
+        let strings = self.world.book(at.unit).strings.key();
         let mut target = None;
         let by_name = die.declaration || (depth == Depth::Name && die.name.is_some());
         if plain && !by_name && keyword != Keyword::Typedef {
@@ -438,7 +438,7 @@ impl<'w, 'a> Builder<'w, 'a> {
     ) -> (TypeId, bool) {
         let mut free = None;
         if head.is_none() {
-            self.known.begin(self.world.book(unit).strings, die.tag, die.byte_size, die.align);
+            self.known.begin(self.world.book(unit).strings.key(), die.tag, die.byte_size, die.align);
             self.known.name(die.name.as_ref());
             for (member, name) in drafts.members.iter().zip(&drafts.names) {
                 self.known.name(name.as_ref());
@@ -500,7 +500,7 @@ impl<'w, 'a> Builder<'w, 'a> {
         }
         let mut free = None;
         if head.is_none() {
-            self.known.begin(self.world.book(at.unit).strings, die.tag, die.byte_size, die.align);
+            self.known.begin(self.world.book(at.unit).strings.key(), die.tag, die.byte_size, die.align);
             self.known.name(die.name.as_ref());
             self.known.ty(underlying);
             for (name, value) in &self.enumerators {

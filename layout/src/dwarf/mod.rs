@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `elf`, `archive` | headers and section contents by positioned reads, decompressed; members of archives |
 //! | `sections` | the debug sections of one file, joined and relocated, each loaded when first needed |
+//! | `texts` | sections of strings, read where they are looked at |
 //! | `locate` | the other files a file refers to: debug files, shared (dwz) ones, split units, packages |
 //! | `world` | all units, and how entries refer to each other across them |
 //! | `die`, `build`, `members` | one entry, and the type it makes |
@@ -35,6 +36,7 @@ mod plans;
 mod scan;
 mod sections;
 mod symbols;
+mod texts;
 mod windows;
 mod world;
 
