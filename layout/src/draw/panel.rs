@@ -174,8 +174,9 @@ fn typed(member: &Member) -> String {
 fn list(record: &Record, owner: &str, known: &[String], out: &mut String) -> u64 {
     let mut y = TOP + 4;
     for member in &record.members {
-        let name = escape(&shortened(&member.name, 24));
-        let name = match inside(owner, member).filter(|target| known.contains(target)) {
+        let target = inside(owner, member).filter(|target| known.contains(target));
+        let name = escape(&shortened(&member.name, if target.is_some() { 22 } else { 24 }));
+        let name = match target {
             Some(target) => {
                 format!(
                     "<g class=\"fold\" data-panel=\"{}\"><text x=\"{}\" y=\"{y}\">{name} \u{25be}</text></g>",
