@@ -4,6 +4,7 @@
 use std::cell::UnsafeCell;
 use std::hint::black_box;
 use std::ptr::null_mut;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use nrt_core::driver::{AllocRequest, DeviceRange, Driver as _};
 use nrt_core::hooks::Hooks as _;
@@ -130,6 +131,35 @@ struct Alone<T>(UnsafeCell<T>);
 // SAFETY: scenarios of this group have one thread; threads of later runs start after the earlier ones were joined.
 unsafe impl<T> Sync for Alone<T> {}
 
+/// An allocator behind the lock that threads would need to share it: taken and released once for each operation, as `nrt` does
+/// within. A futex word like that of `nrt`.
+struct Locked<A> {
+    lock: Mutex<A>,
+}
+
+impl<A: Ranges> Ranges for Locked<A> {
+    type Range = A::Range;
+    #[inline]
+    fn carve(&mut self, bytes: u64) -> Option<A::Range> {
+        self.locked().carve(bytes)
+    }
+    #[inline]
+    fn give(&mut self, range: A::Range) {
+        self.locked().give(range);
+    }
+}
+
+impl<A> Locked<A> {
+    const fn new(allocator: A) -> Self {
+        Self { lock: Mutex::new(allocator) }
+    }
+
+    #[inline]
+    fn locked(&self) -> MutexGuard<'_, A> {
+        self.lock.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl<A: Ranges> Replay<A> {
     fn new(mut allocator: A, script: &Script) -> Alone<Self> {
         // Memory in between that stays: without it every free would melt into one run.
@@ -163,9 +193,9 @@ impl<A: Ranges> Replay<A> {
 struct Peers<'s> {
     script: &'s Script,
     nrt: Alone<Replay<Nrt>>,
-    offset: Alone<Replay<Allocator<u32>>>,
-    ranges: Alone<Replay<RangeAllocator<u64>>>,
-    rlsf: Alone<Replay<Rlsf>>,
+    offset: Alone<Replay<Locked<Allocator<u32>>>>,
+    ranges: Alone<Replay<Locked<RangeAllocator<u64>>>>,
+    rlsf: Alone<Replay<Locked<Rlsf>>>,
 }
 
 impl<'s> Peers<'s> {
@@ -174,9 +204,9 @@ impl<'s> Peers<'s> {
         Self {
             script,
             nrt: Replay::new(Nrt(nrt), script),
-            offset: Replay::new(Allocator::with_max_allocs(granules, RECORDS as u32), script),
-            ranges: Replay::new(RangeAllocator::new(0..SPACE), script),
-            rlsf: Replay::new(Rlsf::new(), script),
+            offset: Replay::new(Locked::new(Allocator::with_max_allocs(granules, RECORDS as u32)), script),
+            ranges: Replay::new(Locked::new(RangeAllocator::new(0..SPACE)), script),
+            rlsf: Replay::new(Locked::new(Rlsf::new()), script),
         }
     }
 }
@@ -203,19 +233,19 @@ fn scenario(
         Peer {
             name: "offset-allocator",
             touches: "records of 28 B; 32-bit sizes, here in units of 4 KiB; no alignment, no sums but the free one",
-            locks: "none: its owner brings one",
+            locks: "a std Mutex 2x: 4 atomic read-modify-writes, as nrt has within",
             work: work(&peers.offset, peers.script),
         },
         Peer {
             name: "range-alloc",
             touches: "a vector of free ranges, searched and moved: not constant",
-            locks: "none: its owner brings one",
+            locks: "a std Mutex 2x: 4 atomic read-modify-writes, as nrt has within",
             work: work(&peers.ranges, peers.script),
         },
         Peer {
             name: "rlsf",
             touches: "headers of 16 B in the memory handed out, which device memory does not allow; every size a 64th",
-            locks: "none: its owner brings one",
+            locks: "a std Mutex 2x: 4 atomic read-modify-writes, as nrt has within",
             work: work(&peers.rlsf, peers.script),
         },
         Peer {

@@ -143,24 +143,41 @@ impl<D: Driver, H: Hooks> System<D, H> {
     /// One read-modify-write, on the model's own line; three and the lock's line when the chains keep changing.
     #[inline]
     pub(crate) fn database_acquire(&self, core: &ResolvedCore, id: u32) -> Result<NonNull<ModelSlot>> {
-        if id == 0 {
-            return Err(Error::new(Status::Failure, Cause::UnknownModel(0)));
+        // What nearly always happens is one walk that finds the model; all else is out of the way.
+        match self.database_take(core, id, 1) {
+            Taken::Found(slot) => Ok(slot),
+            _ => self.database_acquire_otherwise(core, id),
         }
-        if self.settings.look_ups == LookUps::LockFree {
-            // SAFETY: the record of an owned core, initialised; its buckets' changing parts are atomics, and the sequence too.
-            let walk = Walk(unsafe { self.arenas.databases.add(flat(core.device, core.core)).as_ref() });
-            let longest = self.arenas.capacities.models as u32;
-            match sync::take(&walk, u64::from(id), longest, |node| self.wake_drainer(slot_of(node))) {
-                Taken::Found(node) => return Ok(slot_of(node)),
-                Taken::Absent => return Err(Error::new(Status::Failure, Cause::UnknownModel(id))),
-                Taken::Unsettled => {}
-            }
+    }
+
+    /// Finds a model without the lock, in so many walks at most.
+    #[inline]
+    fn database_take(&self, core: &ResolvedCore, id: u32, walks: u32) -> Taken<NonNull<ModelSlot>> {
+        // No model has the id 0, and it is the key of an object that is not to be found.
+        if id == 0 || self.settings.look_ups != LookUps::LockFree {
+            return Taken::Unsettled;
         }
-        self.database_acquire_locked(core, id)
+        // SAFETY: the record of an owned core, initialised; its buckets' changing parts are atomics, and the sequence too.
+        let walk = Walk(unsafe { self.arenas.databases.add(flat(core.device, core.core)).as_ref() });
+        let longest = self.arenas.capacities.models as u32;
+        match sync::take(&walk, u64::from(id), longest, walks, |node| self.wake_drainer(slot_of(node))) {
+            Taken::Found(node) => Taken::Found(slot_of(node)),
+            Taken::Absent => Taken::Absent,
+            Taken::Unsettled => Taken::Unsettled,
+        }
+    }
+
+    /// A model that the first walk did not find.
+    #[cold]
+    fn database_acquire_otherwise(&self, core: &ResolvedCore, id: u32) -> Result<NonNull<ModelSlot>> {
+        match self.database_take(core, id, sync::WALKS) {
+            Taken::Found(slot) => Ok(slot),
+            Taken::Unsettled if id != 0 => self.database_acquire_locked(core, id),
+            _ => Err(Error::new(Status::Failure, Cause::UnknownModel(id))),
+        }
     }
 
     /// The documented shape: found and counted under the lock.
-    #[cold]
     fn database_acquire_locked(&self, core: &ResolvedCore, id: u32) -> Result<NonNull<ModelSlot>> {
         let _held = self.database_lock(core);
         let node = self.database(core).find(u64::from(id)).ok_or(Error::new(Status::Failure, Cause::UnknownModel(id)))?;
@@ -171,6 +188,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
     }
 
     /// Gives a reference back. Takes no lock.
+    #[inline]
     pub(crate) fn database_release(&self, slot: NonNull<ModelSlot>) {
         // SAFETY: slots are type-stable; the count is an atomic that nobody resets in bulk.
         let count = unsafe { &(*slot.as_ptr()).model.ref_count };

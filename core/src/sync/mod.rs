@@ -17,5 +17,5 @@ pub use free_stack::FreeStack;
 pub use gate::{Gate, GateWords, InFlight};
 pub use lock::{Guard, acquire, acquire_after, lock, lock_until, release, try_lock};
 pub use refs::{DRAINING, begin_drain, cancel_drain, enter, finish_drain, leave, outstanding, wait_drained};
-pub use take::{ATTEMPTS, Chains, Taken, change, take, take_within};
+pub use take::{Chains, Taken, WALKS, change, take};
 pub use word::Word;

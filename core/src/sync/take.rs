@@ -17,7 +17,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use super::{Word, enter, leave};
 
 /// Walks before the reader is told to take the lock.
-pub const ATTEMPTS: u32 = 4;
+pub const WALKS: u32 = 4;
 
 /// A chained table as a reader sees it.
 pub trait Chains {
@@ -49,20 +49,14 @@ pub enum Taken<N> {
     Unsettled,
 }
 
-/// Finds the object with this key, not 0, and takes a reference. Looks at no more than `longest` objects in a walk; there
-/// are no more. `wake` is called for an object whose drainer has to be woken.
+/// Finds the object with this key, not 0, and takes a reference, in `walks` walks at most ([`WALKS`] are plenty). Looks at no
+/// more than `longest` objects in a walk; there are no more. `wake` is called for an object whose drainer has to be woken.
 ///
 /// # Cost
-/// One read-modify-write when the object is there, none when it is not; at most [`ATTEMPTS`] walks.
+/// One read-modify-write when the object is there, none when it is not.
 #[inline]
-pub fn take<C: Chains>(chains: &C, key: u64, longest: u32, wake: impl Fn(C::Node)) -> Taken<C::Node> {
-    take_within(chains, key, longest, ATTEMPTS, wake)
-}
-
-/// [`take`] with another number of walks; a model checker wants few.
-#[inline]
-pub fn take_within<C: Chains>(chains: &C, key: u64, longest: u32, attempts: u32, wake: impl Fn(C::Node)) -> Taken<C::Node> {
-    for _ in 0..attempts {
+pub fn take<C: Chains>(chains: &C, key: u64, longest: u32, walks: u32, wake: impl Fn(C::Node)) -> Taken<C::Node> {
+    for _ in 0..walks {
         let before = chains.sequence().load(Acquire);
         let mut at = chains.first(key);
         for _ in 0..longest {

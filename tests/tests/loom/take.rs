@@ -6,7 +6,7 @@ use loom::cell::UnsafeCell;
 use loom::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use loom::thread;
 use nrt_core::hooks::Wait;
-use nrt_core::sync::{Chains, Taken, Word, begin_drain, change, leave, outstanding, take_within, wait_drained};
+use nrt_core::sync::{Chains, Taken, Word, begin_drain, change, leave, outstanding, take, wait_drained};
 
 use crate::words::{AsWritten, Bug, Futex, Relaxing, STORE, U64, Until};
 use crate::{Bound, RACE, finds, holds};
@@ -109,7 +109,7 @@ impl<B: Bug> Table<B> {
     }
 
     fn look_up(&self, key: u64) -> Taken<usize> {
-        take_within(self, key, self.objects.len() as u32, 1, |node| self.objects[node].futex.wake_all())
+        take(self, key, self.objects.len() as u32, 1, |node| self.objects[node].futex.wake_all())
     }
 
     /// Looks at what was taken and gives it back.
