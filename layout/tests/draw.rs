@@ -93,6 +93,74 @@ fn holes_and_embedded_structs_are_visible() {
     assert!(!svg.contains("href=\"http"), "a drawing needs nothing from elsewhere");
 }
 
+/// Number of an attribute of an element.
+fn number(tag: &str, name: &str) -> Option<u64> {
+    let value = tag.split(&format!(" {name}=\"")).nth(1)?;
+    value[..value.find('"')?].parse().ok()
+}
+
+/// Class, left, top, width and height of each rectangle that has a place.
+fn blocks(svg: &str) -> Vec<(&str, u64, u64, u64, u64)> {
+    let tags = svg.split("<rect class=\"").skip(1);
+    tags.map(|rest| {
+        let tag = &rest[..rest.find('>').expect("an element ends")];
+        let at = |name| number(tag, name).unwrap_or_else(|| panic!("no {name} in {tag}"));
+        (&tag[..tag.find('"').expect("a class")], at("x"), at("y"), at("width"), at("height"))
+    })
+    .collect()
+}
+
+fn no_overlap(blocks: &[(&str, u64, u64, u64, u64)], width: u64, height: u64, what: &str) {
+    for (index, (_, x, y, w, h)) in blocks.iter().enumerate() {
+        assert!(x + w <= width && y + h <= height, "{what}: a block at {x}, {y} leaves the drawing");
+        for (_, x2, y2, w2, h2) in &blocks[..index] {
+            let apart = x + w <= *x2 || x2 + w2 <= *x || y + h <= *y2 || y2 + h2 <= *y;
+            assert!(apart, "{what}: blocks at {x}, {y} and {x2}, {y2} overlap");
+        }
+    }
+}
+
+#[test]
+fn blocks_lie_side_by_side_and_every_fold_has_its_panel() {
+    let shapes = documented();
+    let (mut drawn, mut folds) = (0, 0);
+    for record in &shapes.records {
+        let svg = drawing(&shapes, std::slice::from_ref(&record.name), 2);
+        let (width, height) = (number(&svg[..200], "width").expect("a width"), number(&svg[..200], "height").expect("a height"));
+        assert!(svg.contains(&format!("@page{{size:{width}px {height}px;margin:0}}")), "{}: prints as one page", record.name);
+        let mut below = 0;
+        for panel in svg.split("<g class=\"panel\" ").skip(1) {
+            let own = number(panel, "data-height").expect("a height");
+            no_overlap(&blocks(panel), width, own, &record.name);
+            assert!(
+                panel.contains(&format!("transform=\"translate(0 {below})\"")),
+                "{}: panels are below each other",
+                record.name
+            );
+            assert!(panel.contains("<g class=\"body\">"), "what is folded");
+            below += own;
+            drawn += blocks(panel).len();
+        }
+        assert_eq!(below, height, "{}", record.name);
+        for fold in svg.split(" data-panel=\"").skip(1) {
+            let target = &fold[..fold.find('"').expect("an end")];
+            assert_eq!(svg.matches(&format!(" id=\"{target}\"")).count(), 1, "{}: {target}", record.name);
+            folds += 1;
+        }
+    }
+    assert!(drawn > 3000 && folds > 500, "{drawn} blocks, {folds} folds");
+}
+
+/// What a person would select and copy is text: the name, the offset and the size of every member.
+#[test]
+fn labels_are_text() {
+    let svg = text(&layout(&["draw", "dmem_t", "--depth", "0"]).stdout);
+    let texts: Vec<&str> = svg.split("<text ").skip(1).filter_map(|rest| rest.split(['>', '<']).nth(1)).collect();
+    for words in ["struct dmem_t", "allocator", "168", "dmem_allocator_t *", "192 B, align 64, 3 cache lines, 76 B in 2 holes"] {
+        assert!(texts.contains(&words), "{words}: {texts:?}");
+    }
+}
+
 #[test]
 fn the_poster_has_the_whole_tree() {
     let svg = poster(&documented());
@@ -100,6 +168,10 @@ fn the_poster_has_the_whole_tree() {
     for name in COLUMNS.iter().copied().flatten() {
         assert!(svg.contains(&format!(">{name}</text>")), "{name}");
     }
+    let boxes: Vec<_> = blocks(&svg).into_iter().filter(|(class, ..)| *class == "plain").collect();
+    let size = |name| number(&svg[..200], name).expect("a size");
+    assert_eq!(boxes.len(), COLUMNS.iter().map(|column| column.len()).sum::<usize>());
+    no_overlap(&boxes, size("width"), size("height"), "the poster");
     let edges = svg.matches("marker-end").count();
     println!("{edges} edges");
     assert!(edges > 40, "{edges}");

@@ -4,7 +4,7 @@ mod common;
 
 use std::path::PathBuf;
 
-use common::{code, compile, layout, text};
+use common::{code, compile, layout, text, write};
 use serde_json::Value;
 
 fn sample() -> (tempfile::TempDir, PathBuf) {
@@ -83,10 +83,38 @@ fn exit_codes() {
     assert_eq!(code(&layout(&["show", "/nonexistent"])), 3);
 }
 
+/// Two units that define `state` differently and `same` alike, in this order.
+fn two_units(flags: &[&str]) -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let unit = |name: &str, member: &str, more: &str| {
+        let text = format!("struct same {{ int a; }} s{name}; struct state {{ {member}; }} t{name};{more}");
+        write(directory.path(), &format!("{name}.c"), text.as_bytes())
+    };
+    let units = [
+        unit("one", "int first", " typedef struct again again; again *a; struct again { int a; } b;"),
+        unit("two", "long second", " struct late { char c; } l;"),
+    ];
+    let out = directory.path().join("two");
+    let built = std::process::Command::new("cc").args(flags).args(["-shared", "-g", "-o"]).arg(&out).args(units).status();
+    assert!(built.expect("a C compiler is installed").success());
+    (directory, out)
+}
+
 #[test]
-fn the_first_definition_is_enough_if_asked() {
-    let (_keep, file) = sample();
-    assert_eq!(run(&file, &["--first", "all"]).1, run(&file, &["all"]).1);
+fn the_first_definition_is_enough_unless_more_are_asked_for() {
+    for flags in [&["-gdwarf-5"][..], &["-gdwarf-4"], &["-gz"]] {
+        let (_keep, file) = two_units(flags);
+        let (status, first, _) = run(&file, &["state"]);
+        assert!(status == 0 && first.contains("first") && !first.contains("second"), "{first}");
+        let (_, every, _) = run(&file, &["state", "--every"]);
+        assert!(every.contains("first") && every.contains("second"), "{every}");
+        assert_eq!(run(&file, &["-E", "^state$"]).1, every, "patterns look everywhere");
+        // The one name is met after the first definition of the other.
+        assert_eq!(names(&file, &["late", "state"]), ["late", "state"]);
+        assert_eq!(names(&file, &["late", "state", "--every"]), ["late", "state", "state"]);
+        assert_eq!(run(&file, &["again"]).1, run(&file, &["again", "--every"]).1, "the struct, not its other name");
+        assert_eq!(names(&file, &["same"]), names(&file, &["same", "--every"]));
+    }
 }
 
 #[test]

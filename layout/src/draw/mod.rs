@@ -23,7 +23,7 @@ Examples:
   cargo layout draw task_struct --elf vmlinux -o task.svg
   cargo layout draw --tree -o tree.svg            the context tree as a poster
 
-A click on a block or title folds the panel it names; without scripts, and on paper, all are open.
+A click on a block, a name with a mark or a title folds the panel it stands for; without scripts, and on paper, all are open.
 
 Exit codes:
   0  drawn

@@ -174,7 +174,18 @@ fn typed(member: &Member) -> String {
 fn list(record: &Record, owner: &str, known: &[String], out: &mut String) -> u64 {
     let mut y = TOP + 4;
     for member in &record.members {
-        let mark = inside(owner, member).filter(|target| known.contains(target)).map_or("", |_| " \u{25be}");
+        let target = inside(owner, member).filter(|target| known.contains(target));
+        let name = escape(&shortened(&member.name, if target.is_some() { 22 } else { 24 }));
+        let name = match target {
+            Some(target) => {
+                format!(
+                    "<g class=\"fold\" data-panel=\"{}\"><text x=\"{}\" y=\"{y}\">{name} \u{25be}</text></g>",
+                    id(&target),
+                    LIST + 162
+                )
+            }
+            None => format!("<text x=\"{}\" y=\"{y}\">{name}</text>", LIST + 162),
+        };
         let doubt = match member.confidence.as_str() {
             "med" => " (medium confidence)",
             "low" => " (low confidence)",
@@ -184,15 +195,13 @@ fn list(record: &Record, owner: &str, known: &[String], out: &mut String) -> u64
             out,
             "<rect class=\"{}\" x=\"{LIST}\" y=\"{}\" width=\"10\" height=\"10\"/>\
              <text text-anchor=\"end\" x=\"{}\" y=\"{y}\">{}</text><text text-anchor=\"end\" x=\"{}\" y=\"{y}\">{}</text>\
-             <text x=\"{}\" y=\"{y}\">{}{mark}</text><text class=\"note\" x=\"{}\" y=\"{y}\">{}{doubt}</text>",
+             {name}<text class=\"note\" x=\"{}\" y=\"{y}\">{}{doubt}</text>",
             class(member),
             y - 9,
             LIST + 80,
             member.offset,
             LIST + 150,
             member.size,
-            LIST + 162,
-            escape(&shortened(&member.name, 24)),
             LIST + 345,
             escape(&shortened(&typed(member), 29)),
         );

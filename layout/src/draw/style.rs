@@ -20,14 +20,16 @@ pub const PATTERNS: &str = "<defs>\
 <marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\">\
 <path d=\"M0 0L8 4L0 8z\" style=\"fill:#555\"/></marker></defs>";
 
-/// Folds a panel when a block that names it, or its title, is clicked, and moves the others up. Without scripts every panel
-/// stays open, which is also how it prints.
+/// Folds a panel when a block or name in the list that stands for it, or its title, is clicked, and moves the others up.
+/// Without scripts every panel stays open, and all are for printing.
 pub const SCRIPT: &str = "<script><![CDATA[\n\
 (function(){var all=[].slice.call(document.querySelectorAll('.panel'));\n\
-function lay(){var y=0;all.forEach(function(p){var off=p.getAttribute('data-off')==='1';\n\
+function lay(open){var y=0;all.forEach(function(p){var off=!open&&p.getAttribute('data-off')==='1';\n\
 p.setAttribute('transform','translate(0 '+y+')');p.querySelector('.body').style.display=off?'none':'';\n\
 y+=off?34:+p.getAttribute('data-height');});}\n\
-function flip(p){p.setAttribute('data-off',p.getAttribute('data-off')==='1'?'0':'1');lay();}\n\
+function flip(p){p.setAttribute('data-off',p.getAttribute('data-off')==='1'?'0':'1');lay(false);}\n\
+window.addEventListener('beforeprint',function(){lay(true);});\n\
+window.addEventListener('afterprint',function(){lay(false);});\n\
 [].forEach.call(document.querySelectorAll('.fold'),function(f){f.addEventListener('click',function(e){\n\
 if(String(window.getSelection&&window.getSelection()))return;\n\
 var p=document.getElementById(f.getAttribute('data-panel'));if(p){e.preventDefault();flip(p);}});});})();\n\
@@ -50,12 +52,12 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// A whole drawing of this size around `content`.
+/// A whole drawing of this size in pixels around `content`; it prints as one page of that size, which fits any paper.
 #[must_use]
 pub fn document(width: u64, height: u64, title: &str, content: &str, script: bool) -> String {
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">\n\
-         <title>{}</title>\n<style>{STYLE}</style>\n{PATTERNS}\n\
+         <title>{}</title>\n<style>@page{{size:{width}px {height}px;margin:0}}{STYLE}</style>\n{PATTERNS}\n\
          <rect width=\"{width}\" height=\"{height}\" style=\"fill:#fff;stroke:none\"/>\n{content}{}</svg>\n",
         escape(title),
         if script { SCRIPT } else { "" },

@@ -86,9 +86,8 @@ impl Entries {
 pub(crate) struct Strings(Vec<(usize, Dense)>);
 
 impl Strings {
-    /// The numbers of one section, which must stay where it is in memory.
-    pub(crate) fn of(&mut self, section: &[u8]) -> &mut Dense {
-        let key = section.as_ptr() as usize;
+    /// The numbers of the section of a key.
+    pub(crate) fn of(&mut self, key: usize) -> &mut Dense {
         let known = self.0.iter().position(|(known, _)| *known == key);
         let index = known.unwrap_or_else(|| {
             self.0.push((key, Dense::default()));

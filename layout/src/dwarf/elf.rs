@@ -94,25 +94,48 @@ impl Span {
 
     /// Reads exactly these bytes.
     pub(crate) fn read(&self, offset: u64, len: u64) -> Result<Vec<u8>, Unreadable> {
-        let inside = offset.checked_add(len).is_some_and(|end| end <= self.len);
-        let (true, Ok(wanted)) = (inside, usize::try_from(len)) else {
-            return Err(self.refuse(format!("ends before byte {}", offset.saturating_add(len)), "an undamaged file"));
-        };
+        let mut bytes = Vec::new();
+        self.read_over(offset, len, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// The same into the place of other bytes, whose memory is used again.
+    pub(crate) fn read_over(&self, offset: u64, len: u64, bytes: &mut Vec<u8>) -> Result<(), Unreadable> {
+        let wanted = self.inside(offset, len)?;
+        if bytes.capacity() < wanted {
+            // Tried first, because `vec!` ends the program where there is no room; it gets zeroes without writing them.
+            let room = Vec::<u8>::new().try_reserve_exact(wanted);
+            room.map_err(|error| self.refuse(error.to_string(), "memory for a section"))?;
+            *bytes = vec![0; wanted];
+        } else {
+            bytes.resize(wanted, 0);
+        }
+        self.fill(offset, bytes)
+    }
+
+    /// Fills `bytes` with those that start there.
+    pub(crate) fn fill(&self, offset: u64, bytes: &mut [u8]) -> Result<(), Unreadable> {
+        self.inside(offset, bytes.len() as u64)?;
         let at = self.start + offset;
         match &self.bytes {
-            Bytes::Memory(bytes) => {
+            Bytes::Memory(all) => {
                 let start = usize::try_from(at).unwrap_or(usize::MAX);
-                let found = bytes.get(start..start.saturating_add(wanted)).unwrap_or_default();
-                Ok(found.to_vec())
+                let found = all.get(start..start.saturating_add(bytes.len())).unwrap_or_default();
+                bytes.copy_from_slice(found);
+                Ok(())
             }
             Bytes::File(file) => {
-                // Tried first, because `vec!` ends the program where there is no room; it gets zeroes without writing them.
-                let room = Vec::<u8>::new().try_reserve_exact(wanted);
-                room.map_err(|error| self.refuse(error.to_string(), "memory for a section"))?;
-                let mut bytes = vec![0; wanted];
-                file.read_exact_at(&mut bytes, at).map_err(|error| self.refuse(error.to_string(), "an undamaged file"))?;
-                Ok(bytes)
+                file.read_exact_at(bytes, at).map_err(|error| self.refuse(error.to_string(), "an undamaged file"))
             }
+        }
+    }
+
+    /// The length, if so many bytes are there.
+    pub(crate) fn inside(&self, offset: u64, len: u64) -> Result<usize, Unreadable> {
+        let inside = offset.checked_add(len).is_some_and(|end| end <= self.len);
+        match (inside, usize::try_from(len)) {
+            (true, Ok(wanted)) => Ok(wanted),
+            _ => Err(self.refuse(format!("ends before byte {}", offset.saturating_add(len)), "an undamaged file")),
         }
     }
 }

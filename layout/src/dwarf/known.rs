@@ -19,7 +19,7 @@ const SHORT: usize = 6;
 /// The types of one database that were read from units with one section of strings.
 #[derive(Default)]
 pub(crate) struct Known {
-    /// Address of that section.
+    /// Key of that section.
     section: Option<usize>,
     /// All keys, one after the other.
     words: Vec<u64>,
@@ -33,9 +33,8 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// Begins a key, for an entry of a unit that has this section of strings.
-    pub(crate) fn begin(&mut self, strings: &[u8], tag: u16, size: Option<u64>, align: Option<u64>) {
-        let section = strings.as_ptr() as usize;
+    /// Begins a key, for an entry of a unit whose section of strings has this key.
+    pub(crate) fn begin(&mut self, section: usize, tag: u16, size: Option<u64>, align: Option<u64>) {
         self.whole = *self.section.get_or_insert(section) == section;
         self.key.clear();
         let there = u64::from(size.is_some()) << 16 | u64::from(align.is_some()) << 17;

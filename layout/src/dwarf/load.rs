@@ -13,7 +13,7 @@ use super::sections::Sections;
 use super::windows::Windows;
 use super::world::{Skeleton, World, damaged};
 use crate::error::Unreadable;
-use crate::types::{Database, Keyword, Kind, Options, Place, Selection, Source};
+use crate::types::{Database, Kind, Options, Place, Selection, Source};
 
 /// Sections smaller than this are not worth a thread.
 const SMALL: u64 = 1 << 23;
@@ -116,17 +116,18 @@ impl Database {
         let other = alternate(&sections.elf, home, options).transpose()?;
         self.sources.push(Source { path: place, build_id, debug_path: debug_path.clone() });
         let mut skeletons = Vec::new();
-        let mut matcher = Matcher::new(selection);
+        let mut matcher = Matcher::new(selection, options.first_only);
         if let (Some(section), None, false) = (sections.in_parts(), &other, self.entangled) {
             let mut windows = Windows::new(&sections.elf, section);
             let parallel = section.size > SMALL && !options.first_only;
             let done = if parallel {
                 self.in_parallel(&sections, windows, options, selection, &mut skeletons)?
             } else {
-                let mut done = false;
+                let (mut done, mut room) = (false, Vec::new());
                 while !done && !self.entangled {
-                    let Some(window) = windows.next()? else { break };
-                    done = self.window(&sections, &window, options, &mut matcher, &mut skeletons)?;
+                    let Some(window) = windows.next(room)? else { break };
+                    done = self.window(&sections, &window, &mut matcher, &mut skeletons)?;
+                    room = window.0;
                 }
                 done
             };
@@ -137,7 +138,7 @@ impl Database {
             let mut world = World::new(sections.elf.big_endian);
             let shared = other.as_ref().map(|other| world.add(other, None)).transpose()?;
             world.add(&sections, shared)?;
-            if self.scan(&world, options, &mut matcher)? {
+            if self.scan(&world, &mut matcher)? {
                 return Ok(true);
             }
             world.skeletons(&mut skeletons);
@@ -153,15 +154,17 @@ impl Database {
         &mut self,
         sections: &Sections,
         (bytes, start): &(Vec<u8>, usize),
-        options: &Options,
         matcher: &mut Matcher<'_>,
         skeletons: &mut Vec<Skeleton>,
     ) -> Result<bool, Unreadable> {
         let mut world = World::new(sections.elf.big_endian);
+        world.tables = std::mem::take(&mut matcher.tables).into();
         world.add_window(sections, bytes, *start)?;
-        let done = self.scan(&world, options, matcher)?;
+        let done = self.scan(&world, matcher)?;
         self.entangled |= world.escaped.get();
         world.skeletons(skeletons);
+        matcher.tables = world.tables.into_inner();
+        matcher.tables.keep_shared();
         Ok(done)
     }
 
@@ -174,15 +177,15 @@ impl Database {
         options: &Options,
         selection: &Selection,
     ) -> Result<(), Unreadable> {
-        let mut matcher = Matcher::new(selection);
+        let mut matcher = Matcher::new(selection, options.first_only);
         if let Some(package) = package(path).or_else(|| package(home)) {
             let mut world = World::new(package.elf.big_endian);
             world.add(&package, None)?;
-            self.scan(&world, options, &mut matcher)?;
+            self.scan(&world, &mut matcher)?;
             return Ok(());
         }
         for skeleton in skeletons {
-            let mut matcher = Matcher::new(selection);
+            let mut matcher = Matcher::new(selection, options.first_only);
             let Some(sections) = split(skeleton, path) else {
                 self.left_out.push(format!("split unit {} is not there", skeleton.name));
                 continue;
@@ -195,7 +198,7 @@ impl Database {
                 self.left_out.push(format!("split unit {} is of another build", skeleton.name));
                 continue;
             }
-            if self.scan(&world, options, &mut matcher)? {
+            if self.scan(&world, &mut matcher)? {
                 break;
             }
         }
@@ -203,7 +206,7 @@ impl Database {
     }
 
     /// Reads all units; tells whether nothing more is asked for.
-    fn scan(&mut self, world: &World<'_>, options: &Options, matcher: &mut Matcher<'_>) -> Result<bool, Unreadable> {
+    fn scan(&mut self, world: &World<'_>, matcher: &mut Matcher<'_>) -> Result<bool, Unreadable> {
         let mut builder = Builder::new(world, self);
         builder.strings = std::mem::take(&mut matcher.strings);
         builder.known = std::mem::take(&mut matcher.known);
@@ -223,22 +226,17 @@ impl Database {
                     let place = Place { file: builder.types.text(&name), line: u32::try_from(line).unwrap_or(0) };
                     builder.types.set_place(id, place);
                 }
-                if options.first_only
-                    && let Selection::Names(names) = matcher.selection()
-                {
-                    let defined = |name: &String| {
-                        let typedef = |id| matches!(builder.types[id].kind, Kind::Typedef(_) | Kind::Declared(Keyword::Typedef));
-                        builder.types.named(name).iter().any(|id| !typedef(*id) || builder.types.size(*id).is_some())
-                    };
-                    if names.iter().all(defined) {
-                        complete = true;
-                        break;
-                    }
+                complete = matcher.is_satisfied(builder.types);
+                if complete {
+                    break;
                 }
             }
             if complete {
                 break;
             }
+        }
+        if let Some(fault) = world.books.iter().find_map(|book| book.sections.fault()) {
+            return Err(fault);
         }
         matcher.strings = std::mem::take(&mut builder.strings);
         matcher.known = std::mem::take(&mut builder.known);

@@ -4,9 +4,10 @@
 //! | --- | --- |
 //! | `elf`, `archive` | headers and section contents by positioned reads, decompressed; members of archives |
 //! | `sections` | the debug sections of one file, joined and relocated, each loaded when first needed |
+//! | `texts` | sections of strings, read where they are looked at |
 //! | `locate` | the other files a file refers to: debug files, shared (dwz) ones, split units, packages |
 //! | `world` | all units, and how entries refer to each other across them |
-//! | `die`, `build`, `members` | one entry, and the type it makes |
+//! | `die`, `build` | one entry, and the type it makes |
 //! | `abbreviations` | how long a table of them is |
 //! | `plans`, `cursor` | which bytes of an entry to pass over and which to read; going over the entries |
 //! | `dense` | what is known by place in a unit or section |
@@ -29,12 +30,12 @@ mod known;
 mod lines;
 mod load;
 mod locate;
-mod members;
 mod parallel;
 mod plans;
 mod scan;
 mod sections;
 mod symbols;
+mod texts;
 mod windows;
 mod world;
 

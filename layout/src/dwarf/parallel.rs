@@ -28,10 +28,10 @@ impl Database {
         let work = |parts: Receiver<(Vec<u8>, usize)>| -> Result<(Self, Vec<Skeleton>), Unreadable> {
             let mut types = Self::default();
             (types.pointer_size, types.scalar_align) = (pointer_size, scalar_align);
-            let mut matcher = Matcher::new(selection);
+            let mut matcher = Matcher::new(selection, options.first_only);
             let mut skeletons = Vec::new();
             for part in parts {
-                types.window(sections, &part, options, &mut matcher, &mut skeletons)?;
+                types.window(sections, &part, &mut matcher, &mut skeletons)?;
                 if types.entangled {
                     break;
                 }
@@ -48,7 +48,7 @@ impl Database {
             }
             let mut fault = None;
             for turn in 0.. {
-                match windows.next() {
+                match windows.next(Vec::new()) {
                     Ok(Some(part)) => {
                         // A worker that stopped early has an error to tell, or found the units entangled.
                         if senders[turn % WORKERS].send(part).is_err() {

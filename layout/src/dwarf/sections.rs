@@ -1,10 +1,12 @@
 //! The debug sections of one ELF file, decompressed, joined and relocated, each loaded when it is first needed.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::elf::{Elf, Numbers, Section};
+use super::elf::{Elf, Numbers, Section, Span};
+use super::texts::Pages;
 use crate::error::Unreadable;
 
 const SHT_RELA: u32 = 4;
@@ -16,15 +18,21 @@ pub(crate) struct Sections {
     pub(crate) elf: Elf,
     /// `.dwo` for the sections of a split file.
     suffix: &'static str,
+    /// The first section of each part.
+    first: [Option<usize>; 9],
     loaded: [OnceLock<Vec<u8>>; 9],
+    /// Of the sections of strings.
+    pages: [Pages; 2],
     /// Bytes of tables that were read, however often.
     charged: [AtomicU64; 9],
     overcharged: AtomicBool,
+    /// The first thing that the file refused where nobody could be told.
+    fault: OnceLock<Unreadable>,
 }
 
 /// How often a whole section may be read in the tables that start in it, and how many bytes are always free.
 const MOST_TIMES: u64 = 64;
-const FREE: u64 = 1 << 24;
+const FREE: u64 = 1 << 22;
 
 /// Sections that types are described in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +49,18 @@ pub(crate) enum Part {
 }
 
 impl Part {
+    const ALL: [Self; 9] = [
+        Self::Info,
+        Self::Types,
+        Self::Abbrev,
+        Self::Strings,
+        Self::LineStrings,
+        Self::StringOffsets,
+        Self::Lines,
+        Self::UnitIndex,
+        Self::TypeIndex,
+    ];
+
     const fn name(self) -> &'static str {
         match self {
             Self::Info => ".debug_info",
@@ -61,18 +81,30 @@ impl Sections {
     pub(crate) fn new(elf: Elf) -> Self {
         let there = |name: &str| elf.section(name).is_some_and(Section::is_there);
         let split = !there(".debug_info") && !there(".debug_types") && there(".debug_info.dwo");
-        Self {
+        let mut sections = Self {
             elf,
             suffix: if split { ".dwo" } else { "" },
+            first: [None; 9],
             loaded: Default::default(),
+            pages: Default::default(),
             charged: Default::default(),
             overcharged: AtomicBool::new(false),
+            fault: OnceLock::new(),
+        };
+        for part in Part::ALL {
+            let first = sections.headers(part).next().map(|(index, _)| index);
+            sections.first[part as usize] = first;
         }
+        sections
+    }
+
+    fn first(&self, part: Part) -> Option<&Section> {
+        self.elf.sections.get(self.first[part as usize]?)
     }
 
     /// Whether there is debug information here.
     pub(crate) fn has_types(&self) -> bool {
-        [Part::Info, Part::Types].iter().any(|part| self.headers(*part).next().is_some())
+        [Part::Info, Part::Types].iter().any(|part| self.first(*part).is_some())
     }
 
     /// Whether these are the sections of a split file.
@@ -125,31 +157,60 @@ impl Sections {
         if self.elf.relocatable && !self.is_split() {
             return self.relocated(part);
         }
-        self.headers(part).next().map_or_else(|| Ok(Vec::new()), |(_, section)| self.elf.content(section))
+        self.first(part).map_or_else(|| Ok(Vec::new()), |section| self.elf.content(section))
+    }
+
+    /// What was loaded of a section: all of it or nothing.
+    pub(crate) fn loaded(&self, part: Part) -> Option<&[u8]> {
+        self.loaded[part as usize].get().map(Vec::as_slice)
+    }
+
+    /// A section whose bytes can be read in the file as they are.
+    pub(crate) fn as_it_stands(&self, part: Part) -> Option<(&Span, &Section)> {
+        if self.elf.relocatable && !self.is_split() {
+            return None;
+        }
+        let (span, section) = (&self.elf.span, self.first(part)?);
+        (section.is_plain() && span.inside(section.offset, section.size).is_ok()).then_some((span, section))
+    }
+
+    /// The pages that were read of a section of strings.
+    pub(crate) const fn pages(&self, part: Part) -> &Pages {
+        &self.pages[matches!(part, Part::LineStrings) as usize]
+    }
+
+    /// Keeps what was refused for [`Sections::fault`].
+    pub(crate) fn blame<T>(&self, error: Unreadable) -> Option<T> {
+        self.fault.get_or_init(|| error);
+        None
+    }
+
+    /// The first thing that the file refused where nobody could be told.
+    pub(crate) fn fault(&self) -> Option<Unreadable> {
+        self.fault.get().cloned()
     }
 
     /// The section of units, if it can be read a part at a time: it stands in the file as it is, and units need no others.
     pub(crate) fn in_parts(&self) -> Option<&Section> {
-        if self.elf.relocatable || self.is_split() || self.headers(Part::Types).next().is_some() {
+        if self.elf.relocatable || self.is_split() || self.first(Part::Types).is_some() {
             return None;
         }
-        self.headers(Part::Info).next().map(|(_, section)| section).filter(|section| section.is_plain())
+        self.first(Part::Info).filter(|section| section.is_plain())
     }
 
-    /// A few bytes of the line table, without loading the rest of it where that can be helped.
-    pub(crate) fn line_bytes(&self, offset: u64, len: u64) -> Result<Vec<u8>, Unreadable> {
-        if self.loaded[Part::Lines as usize].get().is_none()
-            && (!self.elf.relocatable || self.is_split())
-            && let Some((_, section)) = self.headers(Part::Lines).next()
-            && section.is_plain()
+    /// Some bytes of a section, or as many of them as it has, without loading the rest of it where that can be helped.
+    pub(crate) fn some(&self, part: Part, offset: u64, len: u64) -> Result<Cow<'_, [u8]>, Unreadable> {
+        if self.loaded(part).is_none()
+            && let Some((span, section)) = self.as_it_stands(part)
         {
-            let len = len.min(section.size.saturating_sub(offset));
-            return self.elf.span.read(section.offset.saturating_add(offset), len);
+            let offset = offset.min(section.size);
+            let len = len.min(section.size - offset);
+            return span.read(section.offset.saturating_add(offset), len).map(Cow::Owned);
         }
-        let bytes = self.get(Part::Lines)?;
+        let bytes = self.get(part)?;
         let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
         let end = start.saturating_add(usize::try_from(len).unwrap_or(usize::MAX)).min(bytes.len());
-        Ok(bytes[start..end].to_vec())
+        Ok(Cow::Borrowed(&bytes[start..end]))
     }
 
     /// In an object file every type unit has its own section: they are joined, and references into them moved along.

@@ -1,5 +1,6 @@
 //! The units of one file and of the files it refers to, and how entries refer to each other across them.
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,6 +12,7 @@ use gimli::{AttributeValue, EndianSlice, RunTimeEndian, UnitHeader, UnitOffset, 
 use super::abbreviations;
 use super::plans::Plans;
 use super::sections::{Part, Sections};
+use super::texts::Texts;
 use crate::error::Unreadable;
 
 pub(crate) type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
@@ -18,6 +20,9 @@ pub(crate) type Value<'a> = AttributeValue<Slice<'a>>;
 
 /// Units whose abbreviations are kept at a time.
 const KEPT: usize = 64;
+
+/// Bytes that are read first of a table of abbreviations; most are shorter.
+const TABLE_START: usize = 1 << 12;
 
 /// Bytes of abbreviation tables whose content is kept.
 const TABLE_BYTES: usize = 1 << 22;
@@ -34,9 +39,10 @@ pub(crate) struct Book<'a> {
     pub(crate) sections: &'a Sections,
     pub(crate) info: &'a [u8],
     pub(crate) types: &'a [u8],
-    abbrev: &'a [u8],
-    pub(crate) strings: &'a [u8],
-    line_strings: &'a [u8],
+    /// Where its tables of abbreviations start in their section.
+    abbrev_start: u64,
+    pub(crate) strings: Texts<'a>,
+    line_strings: Texts<'a>,
     pub(crate) string_offsets: &'a [u8],
     line_start: u64,
     alternate: Option<usize>,
@@ -84,14 +90,29 @@ pub(crate) struct World<'a> {
     pub(crate) escaped: Cell<bool>,
     signatures: HashMap<u64, At>,
     contexts: RefCell<HashMap<u32, Rc<Context>>>,
-    tables: RefCell<Tables>,
+    pub(crate) tables: RefCell<Tables>,
 }
 
 /// Tables of abbreviations by where they start: units may share them.
 #[derive(Default)]
-struct Tables {
-    known: HashMap<(usize, usize, gimli::Encoding), Arc<Plans>>,
+pub(crate) struct Tables {
+    known: HashMap<(usize, u64, gimli::Encoding), Known>,
     bytes: usize,
+}
+
+struct Known {
+    plans: Arc<Plans>,
+    bytes: usize,
+    /// Whether a second unit has it.
+    shared: bool,
+}
+
+impl Tables {
+    /// Forgets those that only one unit had.
+    pub(crate) fn keep_shared(&mut self) {
+        self.known.retain(|_, known| known.shared);
+        self.bytes = self.known.values().map(|known| known.bytes).sum();
+    }
 }
 
 impl<'a> World<'a> {
@@ -140,9 +161,9 @@ impl<'a> World<'a> {
             sections,
             info,
             types,
-            abbrev: sections.get(Part::Abbrev)?,
-            strings: sections.get(Part::Strings)?,
-            line_strings: sections.get(Part::LineStrings)?,
+            abbrev_start: 0,
+            strings: Texts::new(sections, Part::Strings),
+            line_strings: Texts::new(sections, Part::LineStrings),
             string_offsets: sections.get(Part::StringOffsets)?,
             line_start: 0,
             alternate,
@@ -173,9 +194,7 @@ impl<'a> World<'a> {
                         gimli::IndexSectionId::DebugInfo => book.info = of(whole.info),
                         gimli::IndexSectionId::DebugTypes => book.types = of(whole.types),
                         gimli::IndexSectionId::DebugStrOffsets => book.string_offsets = of(whole.string_offsets),
-                        gimli::IndexSectionId::DebugAbbrev => {
-                            book.abbrev = of(sections.get(Part::Abbrev)?);
-                        }
+                        gimli::IndexSectionId::DebugAbbrev => book.abbrev_start = part.offset.into(),
                         gimli::IndexSectionId::DebugLine => book.line_start = part.offset.into(),
                         _ => {}
                     }
@@ -241,24 +260,26 @@ impl<'a> World<'a> {
     /// one anywhere in the same bytes.
     fn plans(&self, unit: &Unit<'a>) -> gimli::Result<Arc<Plans>> {
         let book = &self.books[unit.book];
-        let start = unit.header.debug_abbrev_offset().0;
-        let key = (book.abbrev.as_ptr() as usize, start, unit.header.encoding());
+        let sections = book.sections;
+        let start = book.abbrev_start.saturating_add(unit.header.debug_abbrev_offset().0 as u64);
+        let key = (book.strings.key(), start, unit.header.encoding());
         let mut tables = self.tables.borrow_mut();
-        if let Some(known) = tables.known.get(&key) {
-            return Ok(Arc::clone(known));
+        if let Some(known) = tables.known.get_mut(&key) {
+            known.shared = true;
+            return Ok(Arc::clone(&known.plans));
         }
-        let bytes = book.abbrev.get(start..).unwrap_or_default();
-        let length = abbreviations::length(bytes);
-        if !book.sections.charge(Part::Abbrev, length, book.abbrev.len()) {
+        let (bytes, length) = abbreviations(sections, start)?;
+        let bytes = &bytes[..];
+        if !sections.charge(Part::Abbrev, length, sections.size(Part::Abbrev)) {
             return Err(gimli::Error::InvalidAbbreviationCode(0));
         }
-        let table = unit.header.abbreviations(&gimli::DebugAbbrev::from(self.slice(book.abbrev)))?;
+        let table = gimli::DebugAbbrev::new(bytes, self.endian).abbreviations(gimli::DebugAbbrevOffset(0))?;
         let table = Arc::new(Plans::new(table, bytes, &unit.header));
         if tables.bytes > TABLE_BYTES {
             *tables = Tables::default();
         }
         tables.bytes += length;
-        tables.known.insert(key, Arc::clone(&table));
+        tables.known.insert(key, Known { plans: Arc::clone(&table), bytes: length, shared: false });
         Ok(table)
     }
 
@@ -306,12 +327,12 @@ impl<'a> World<'a> {
         if let AttributeValue::String(text) = value {
             return Some(text.slice());
         }
-        let (section, offset) = self.string_place(unit, context, value)?;
-        zero_ended(section, offset)
+        let (texts, offset) = self.string_place(unit, context, value)?;
+        texts.at(offset)
     }
 
     /// The section that an attribute refers to for its string, and where in it.
-    pub(crate) fn string_place(&self, unit: u32, context: &Context, value: &Value<'a>) -> Option<(&'a [u8], usize)> {
+    pub(crate) fn string_place(&self, unit: u32, context: &Context, value: &Value<'a>) -> Option<(Texts<'a>, usize)> {
         let book = self.book(unit);
         Some(match value {
             AttributeValue::DebugStrRef(offset) => (book.strings, offset.0),
@@ -364,19 +385,33 @@ impl<'a> World<'a> {
         self.book(unit).line_start
     }
 
-    pub(crate) fn line_strings(&self, unit: u32) -> (&'a [u8], &'a [u8]) {
+    pub(crate) fn line_strings(&self, unit: u32) -> (Texts<'a>, Texts<'a>) {
         let book = self.book(unit);
         (book.line_strings, book.strings)
     }
 }
 
-pub(crate) fn zero_ended(bytes: &[u8], offset: usize) -> Option<&[u8]> {
-    let rest = bytes.get(offset..)?;
-    Some(&rest[..memchr::memchr(0, rest)?])
+/// The table of abbreviations that starts there, maybe with bytes after it, and its length.
+fn abbreviations(sections: &Sections, start: u64) -> gimli::Result<(Cow<'_, [u8]>, usize)> {
+    let mut asked = TABLE_START;
+    loop {
+        let Ok(bytes) = sections.some(Part::Abbrev, start, asked as u64).map_err(|error| sections.blame::<()>(error)) else {
+            return Err(gimli::Error::UnexpectedEof(gimli::ReaderOffsetId(0)));
+        };
+        let length = abbreviations::length(&bytes);
+        // A table that ends with the bytes may go on after them.
+        if length < bytes.len() || bytes.len() < asked {
+            return Ok((bytes, length));
+        }
+        asked = asked.saturating_mul(4);
+    }
 }
 
 /// What a damaged file is told.
 pub(crate) fn damaged(sections: &Sections, error: gimli::Error) -> Unreadable {
+    if let Some(fault) = sections.fault() {
+        return fault;
+    }
     if sections.overcharged() {
         let fault = "debug information: its units share tables of abbreviations in too many ways";
         return sections.elf.span.refuse(fault, "undamaged DWARF");

@@ -16,6 +16,7 @@ pub const EXAMPLES: &str = "\
 Examples:
   nrt-layout show ./libnrt.so dmem_t            one struct, with holes and cache lines
   nrt-layout show ./libnrt.so dmem_t --expand 3 and the structs in it, in place
+  nrt-layout show a.out state --every           all definitions, where units differ
   nrt-layout show a.out -E '^tdrv_'             all whose name a pattern matches
   nrt-layout show a.out --holes --sort holes    where bytes are lost, most first
   nrt-layout show a.out --contains list_head    all that hold it by value, at any depth
@@ -50,9 +51,9 @@ pub struct Show {
     /// Levels of named structs to expand in place; anonymous ones always are.
     #[arg(long, value_name = "LEVELS", default_value_t = 0)]
     pub expand: u32,
-    /// Stop at the first definition of each name instead of looking for others that differ.
+    /// Look on after the first definition of each name for others that differ.
     #[arg(long)]
-    pub first: bool,
+    pub every: bool,
     /// Print a JSON array with one object a type.
     #[arg(long)]
     pub json: bool,
@@ -73,7 +74,7 @@ impl Show {
         } else {
             Options::names(self.types.iter().cloned())
         };
-        options.first_only = self.first;
+        options.first_only = !self.every;
         self.source.apply(&mut options);
         let types = Database::read(&self.elf, &options)?;
         for line in &types.left_out {

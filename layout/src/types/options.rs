@@ -23,7 +23,7 @@ pub struct Options {
     pub selection: Selection,
     /// Also read what the types only point to.
     pub follow_pointers: bool,
-    /// Stop as soon as every name of a [`Selection::Names`] has one definition.
+    /// Stop as soon as every name of a [`Selection::Names`] has one definition: the first one in the file.
     pub first_only: bool,
     /// File that holds the debug information instead of the one named or those it refers to.
     pub debug_file: Option<PathBuf>,

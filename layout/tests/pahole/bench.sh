@@ -54,10 +54,10 @@ bytes=$(readelf -SW "$file" | sed -n 's/^ *\[ *[0-9]*\] \.z\{0,1\}debug_info .* 
 echo "$file: .debug_info $((16#${bytes:-0})) bytes in the file; pahole $(pahole --version)"
 printf '%-36s %9s %9s %8s %9s %9s %8s %8s %8s %7s\n' "" "ours s" "cpu s" "KB" "pahole s" "cpu s" "KB" "elapsed" "cpu" "memory"
 for type in "$@"; do
-    row "$type, first definition" "$ours show --first $file $type" "pahole -F dwarf -C $type $file"
+    row "$type, first definition" "$ours show $file $type" "pahole -F dwarf -C $type $file"
 done
 for type in "$@"; do
-    row "$type, every definition" "$ours show $file $type" "pahole -F dwarf -C $type $file"
+    row "$type, every definition" "$ours show --every $file $type" "pahole -F dwarf -C $type $file"
 done
 row "all structs" "$ours show $file" "pahole -F dwarf $file"
 row "all structs, pahole -j2" "$ours show $file" "pahole -j2 -F dwarf $file"

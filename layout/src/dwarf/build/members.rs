@@ -1,13 +1,14 @@
 //! Members of structs, classes and unions.
 
-use super::build::{Builder, Depth, Drafts};
-use super::die::{Children, Die};
-use super::world::{At, Context};
+use super::super::die::{Children, Die};
+use super::super::world::{At, Context};
+use super::aggregate::Drafts;
+use super::{Builder, Depth};
 use crate::types::draft::DraftMember;
 use crate::types::{Bits, Role};
 
 /// Reads the members among the children of one entry into `drafts`.
-pub(crate) fn aggregate<'a>(
+pub(super) fn aggregate<'a>(
     builder: &mut Builder<'_, 'a>,
     unit: u32,
     context: &Context,
