@@ -91,9 +91,8 @@ pub(crate) const OF_THE_CORE: &str = "of the core";
 pub(crate) const PLANNED: u32 = 30;
 
 /// Variables of every kind: with and without memory of their own, in the scratchpad, too large for it, and those that name
-/// others. The remote one belongs to the last core.
-fn planned(source: &Pattern, cores: u32) -> Vec<VariablePlan<'_>> {
-    const PAGE: u64 = crate::rig::PAGE;
+/// others; what is too large for one page crosses to the next in a contiguous arena. The remote one belongs to the last core.
+fn planned(source: &Pattern, cores: u32, page: u64) -> Vec<VariablePlan<'_>> {
     let plan =
         |offset, kind, bytes| VariablePlan { variable: PLANNED + offset, name: "planned", kind, bytes, ..VariablePlan::EMPTY };
     let scratch = |arena, offset| VariableKind::VirtualTemporary { arena, offset };
@@ -104,7 +103,7 @@ fn planned(source: &Pattern, cores: u32) -> Vec<VariablePlan<'_>> {
         plan(3, VariableKind::Temporary { source: None }, 3001),
         plan(4, scratch(Arena::Local, 4096), 8192),
         plan(5, scratch(Arena::Shared, 0), 4096),
-        plan(6, scratch(Arena::Local, 0), PAGE + 4096),
+        plan(6, scratch(Arena::Local, 0), page + 4096),
         plan(7, VariableKind::Pointer { target: PLANNED + 2, io: false }, 0),
         plan(8, VariableKind::Pointer { target: 3, io: true }, 0),
         plan(9, VariableKind::List { variables: &[1, PLANNED + 2] }, 0),
@@ -113,8 +112,8 @@ fn planned(source: &Pattern, cores: u32) -> Vec<VariablePlan<'_>> {
     ]
 }
 
-/// Calls `with` with the large model on `cores` cores.
-pub(crate) fn large<T>(cores: u32, source: &Pattern, with: impl FnOnce(&ModelPlan<'_>) -> T) -> T {
+/// Calls `with` with the large model on `cores` cores, whose scratchpad pages have `page` bytes.
+pub(crate) fn large<T>(cores: u32, page: u64, source: &Pattern, with: impl FnOnce(&ModelPlan<'_>) -> T) -> T {
     let regions: Vec<Vec<RegionPlan<'_>>> = (0..cores)
         .map(|core| {
             let chunks = Chunks { bytes: CHUNK, first: core.into(), step: cores.into() };
@@ -134,15 +133,15 @@ pub(crate) fn large<T>(cores: u32, source: &Pattern, with: impl FnOnce(&ModelPla
         scratch_bytes: 6001,
         queues: Some([UcodeQueue { m2s_offset: 1, s2m_offset: 2 }; 8]),
     };
-    let variables = planned(source, cores);
+    let variables = planned(source, cores, page);
     let inputs = [IoPlan { name: "x", bytes: X, variable: 1 }, IoPlan { name: "y", bytes: Y, variable: 2 }];
     let outputs = [IoPlan { name: "z", bytes: Z, variable: 3 }];
     let subgraphs: Vec<SubgraphPlan<'_>> = regions
         .iter()
         .map(|regions| SubgraphPlan {
             regions,
-            local_scratchpad_bytes: crate::rig::PAGE * 3 / 2,
-            shared_scratchpad_bytes: crate::rig::PAGE / 2,
+            local_scratchpad_bytes: page * 3 / 2,
+            shared_scratchpad_bytes: page / 2,
             variables: &variables,
             libraries: &libraries,
             library_support,

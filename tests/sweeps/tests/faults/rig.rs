@@ -164,6 +164,16 @@ impl Rig {
         self.compare_hazards(self.hazards.get(), true, true, self.contiguous());
     }
 
+    /// Bytes that the driver holds as scratchpad, contiguous or not.
+    pub(crate) fn scratchpad_bytes(&self) -> u64 {
+        self.sim().category_usage(0, 11).bytes
+    }
+
+    /// Bytes of a scratchpad page.
+    pub(crate) fn page(&self) -> u64 {
+        if self.contiguous() { 64 << 20 } else { PAGE }
+    }
+
     /// Whether the scratchpad is asked to be contiguous.
     pub(crate) fn contiguous(&self) -> bool {
         let mut config = Config::new(self.hooks);

@@ -47,7 +47,8 @@ fn serve(session: &mut Session<'_>, runtime: &FaultyRuntime, large: &Pattern) ->
     memory(session, runtime, &pinned, "write pinned", "read pinned", "fill pinned")?;
     session.forward(runtime, "map block", || block.map())?;
 
-    let load_large = || plans::large(size, large, |plan| core.load(plan));
+    let page = session.rig.page();
+    let load_large = || plans::large(size, page, large, |plan| core.load(plan));
     let first = session.forward(runtime, "load large", load_large)?;
     let small = Pattern::new(SEED_SMALL);
     let second = session.forward(runtime, "load small", || plans::small(&small, |plan| core.load(plan)))?;

@@ -55,6 +55,8 @@ impl Snapshot {
     pub(crate) fn take(runtime: &FaultyRuntime, rig: &Rig) -> (Self, Holdings) {
         let mut cores = Vec::new();
         let mut quarantined = 0;
+        // The mapping of a contiguous page is kept with it, also when the load that asked for it fails: it goes with the page.
+        let mut kept = 0;
         for vnc in 0..runtime.logical_cores() {
             for relative in 0..runtime.logical_core_size() {
                 let core = runtime.core(vnc).unwrap();
@@ -73,11 +75,16 @@ impl Snapshot {
                         .unwrap();
                 }
                 models.sort();
+                let mut heap = heap(runtime, device, index);
+                if runtime.contiguous_scratchpad() {
+                    let pages = heap.iter_mut().filter(|node| node.usage == Usage::Scratchpad as u32);
+                    kept += pages.filter_map(|page| std::mem::take(&mut page.mapped).then_some(1)).sum::<u64>();
+                }
                 cores.push(Core {
                     ledger: usage.bytes,
                     total: usage.total,
                     allocations: usage.allocations,
-                    heap: heap(runtime, device, index),
+                    heap,
                     pages: refs[..pages as usize].to_vec(),
                     library: core.library_users(relative).unwrap(),
                     residents,
@@ -99,7 +106,13 @@ impl Snapshot {
         };
         snapshot.check();
         let categories = std::array::from_fn(|category| rig.sim().category_usage(0, category as u32).bytes);
-        (snapshot, Holdings { live: rig.live(), categories, quarantined })
+        let live = rig.live();
+        (snapshot, Holdings { live: Live { mappings: live.mappings - kept, ..live }, categories, quarantined })
+    }
+
+    /// Bytes of one usage on all cores.
+    pub(crate) fn bytes(&self, usage: Usage) -> u64 {
+        self.cores.iter().map(|core| core.ledger[usage.number()]).sum()
     }
 
     /// The books agree with each other.

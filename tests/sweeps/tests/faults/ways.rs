@@ -69,3 +69,12 @@ fn models_every_way() {
         fail_every_request_of(&rig, scenario::run);
     }
 }
+
+#[test]
+fn models_in_contiguous_scratchpads() {
+    let rigs = || [contiguous(Arch::Sunda, 1), contiguous(Arch::Cayman, 2)];
+    for rig in rigs() {
+        fail_every_request_of(&rig, scenario::run);
+    }
+    fail_everything_from_every_request_of(rigs(), scenario::run);
+}

@@ -2,7 +2,7 @@
 
 use nrt_core::{Location, Usage};
 
-use crate::PAGE;
+use crate::arena::Mode;
 
 /// Slots of the storage under test.
 pub(crate) const NODES: u32 = 512;
@@ -24,6 +24,8 @@ pub(crate) struct CoreBooks {
     rounded: u64,
     /// Allocations without scratchpad pages and library.
     nodes: u32,
+    /// Bytes of a scratchpad page.
+    page: u64,
     /// Pages that each resident model needs, by model id.
     pages: Vec<(u32, u32)>,
     pub(crate) residents: u64,
@@ -32,6 +34,10 @@ pub(crate) struct CoreBooks {
 }
 
 impl CoreBooks {
+    pub(crate) fn new(mode: Mode) -> Self {
+        Self { page: mode.page, ..Self::default() }
+    }
+
     pub(crate) fn add(&mut self, usage: Usage, location: Location, bytes: u64) {
         self.nodes += 1;
         if location == Location::Device {
@@ -68,7 +74,7 @@ impl CoreBooks {
 
     pub(crate) fn bytes(&self) -> [u64; Usage::COUNT] {
         let mut bytes = self.device;
-        bytes[Usage::Scratchpad.number()] += u64::from(self.arena()) * PAGE;
+        bytes[Usage::Scratchpad.number()] += u64::from(self.arena()) * self.page;
         if self.library_staged {
             bytes[Usage::UcodeLib.number()] += LIBRARY.iter().sum::<u64>();
         }
@@ -78,7 +84,7 @@ impl CoreBooks {
     /// Device bytes as the driver counts them.
     pub(crate) fn driver_bytes(&self) -> u64 {
         let library = LIBRARY.map(|bytes| bytes.next_multiple_of(GRANULE)).iter().sum::<u64>();
-        self.rounded + u64::from(self.arena()) * PAGE + if self.library_staged { library } else { 0 }
+        self.rounded + u64::from(self.arena()) * self.page + if self.library_staged { library } else { 0 }
     }
 
     pub(crate) fn nodes(&self) -> u32 {
@@ -92,15 +98,4 @@ pub(crate) struct Share {
     pub(crate) pieces: Vec<(Usage, Location, u64)>,
     pub(crate) pages: u32,
     pub(crate) mem_refs: u32,
-}
-
-/// Bytes of the arena of each core: the shared slice first on the first core, no slice across the end of a page.
-pub(crate) fn arenas(local: &[u64], shared: u64) -> Vec<u64> {
-    let mut ends = vec![0; local.len()];
-    for (core, size) in std::iter::once((0, shared)).chain(local.iter().copied().enumerate()) {
-        let left = (PAGE - ends[core] % PAGE) % PAGE;
-        let skip = if left != 0 && left < size { left } else { 0 };
-        ends[core] += skip + size;
-    }
-    ends
 }

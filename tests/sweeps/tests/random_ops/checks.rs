@@ -3,9 +3,10 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use nrt_core::Usage;
+use nrt_core::abi::tpb_t;
 
 use crate::books::CoreBooks;
-use crate::world::World;
+use crate::world::{Loaded, World};
 
 /// The number of a pointer variable, whose word is memory of the model's.
 const POINTER: u32 = nrt_core::abi::mr_type::PTR.0;
@@ -46,7 +47,7 @@ impl World<'_> {
             let core = self.runtime.core(vnc).unwrap();
             let usage = core.usage(relative).unwrap();
             (quarantined, total) = (quarantined + usage.quarantined, total + usage.total);
-            let mut refs = [0; 8];
+            let mut refs = [0; 16];
             let pages = core.scratchpad_pages(relative, &mut refs).unwrap() as usize;
             assert_eq!(refs[..pages], books.page_references(), "pages of core {index}");
             assert_eq!(core.library_users(relative).unwrap(), (books.library_users, books.library_staged));
@@ -66,9 +67,17 @@ impl World<'_> {
     /// No two live ranges overlap.
     fn check_ranges(&self, nodes: u64) {
         let mut ranges = Vec::new();
+        // Addresses of the scratchpad pages of each core, the first page first.
+        let mut pages = Vec::new();
         for vnc in 0..self.runtime.logical_cores() {
             for relative in 0..self.size {
                 self.heap_ranges(vnc, relative, &mut ranges);
+                pages.push(self.page_addresses(vnc, relative));
+            }
+        }
+        if self.mode.contiguous {
+            for (vnc, column) in (0..).zip(&self.columns) {
+                assert_eq!(pages[self.flat(vnc, 0)], column.pages, "each page below the one before");
             }
         }
         for loaded in &self.models {
@@ -80,7 +89,10 @@ impl World<'_> {
                             // The memory of another core's variable.
                             _ if variable.remote => {}
                             // In a page, which is on the list of the core.
-                            Some(Usage::Scratchpad) => {}
+                            Some(Usage::Scratchpad) => {
+                                let core = self.flat(loaded.vnc, if self.mode.one_core { 0 } else { relative });
+                                self.check_scratch(loaded, relative, &pages[core], variable.address);
+                            }
                             Some(_) => ranges.push((variable.address, variable.bytes)),
                             None if variable.kind == POINTER => ranges.push((variable.address, 8)),
                             None => {}
@@ -99,14 +111,36 @@ impl World<'_> {
         }
     }
 
+    /// A variable lies where its slice begins, in pages that its model counts on.
+    fn check_scratch(&self, loaded: &Loaded<'_>, relative: u32, pages: &[u64], address: u64) {
+        let (offset, _) = loaded.scratch[relative as usize].expect("the pages hold it");
+        let claimed = &pages[..loaded.shares[if self.mode.one_core { 0 } else { relative as usize }].pages as usize];
+        let page = if self.mode.contiguous { claimed.len() - 1 } else { (offset / self.mode.page) as usize };
+        let start = if self.mode.contiguous { offset } else { offset % self.mode.page };
+        assert_eq!(address, claimed[page] + start, "scratchpad variable at {offset}");
+    }
+
+    /// Where the scratchpad pages of a core are.
+    fn page_addresses(&self, vnc: u32, relative: u32) -> Vec<u64> {
+        // SAFETY: the record of an open runtime; only this thread changes its pages, which are live up to their number.
+        unsafe {
+            let pad = &raw const (*self.tpb(vnc, relative)).scratchpad;
+            let live = (*pad).num_pages.load(Relaxed) as usize;
+            (&(*pad).pages)[..live].iter().map(|page| (*page.mem.load(Relaxed))._pa).collect()
+        }
+    }
+
+    fn tpb(&self, vnc: u32, relative: u32) -> *mut tpb_t {
+        let (_, core) = self.runtime.core(vnc).unwrap().physical(relative).unwrap();
+        self.runtime.with_tree(|tree| tree.resolve(0, core)).unwrap().unwrap().tpb.as_ptr()
+    }
+
     /// The ranges of a core's GLOBAL heap.
     fn heap_ranges(&self, vnc: u32, relative: u32, ranges: &mut Vec<(u64, u64)>) {
-        let (_, core) = self.runtime.core(vnc).unwrap().physical(relative).unwrap();
-        let tpb = self.runtime.with_tree(|tree| tree.resolve(0, core)).unwrap().unwrap().tpb.as_ptr();
         // SAFETY: the record of an open runtime; only this thread changes the list, whose links lead to live nodes and end
         // at the sentinel.
         unsafe {
-            let allocator = (*tpb).tpb_allocator;
+            let allocator = (*self.tpb(vnc, relative)).tpb_allocator;
             let tail = &raw const (*allocator).dummy_tail;
             let mut node = (*allocator).dummy_head.next.load(Relaxed).cast_const();
             while !std::ptr::eq(node, tail) {

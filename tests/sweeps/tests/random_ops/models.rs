@@ -1,53 +1,16 @@
 //! Models: load, run, look at, unload.
 
-use nrt_core::model::{
-    Arena, ByteSource, Carveout, Chunks, CopyExecutor, IoPlan, ModelPlan, RegionPlan, SourceError, SubgraphPlan, UcodeLibrary,
-    VariableKind, VariablePlan,
-};
-use nrt_core::{Arch, Location, Status, Usage};
+use nrt_core::model::CopyExecutor;
+use nrt_core::{Arch, Status, Usage};
+use nrt_sim::kernel::ChunkEntry;
 
-use crate::PAGE;
-use crate::books::{LIBRARY, MEM_REFS, MODELS, Share, arenas};
+use crate::arena::Column;
+use crate::books::{LIBRARY, MEM_REFS, MODELS, NODES, Share};
+use crate::recipe::{Recipe, WEIGHT, Weights};
 use crate::world::{Loaded, Outcome, World};
 
-/// Bytes that name the model they belong to.
-struct Weights(u8);
-
-impl Weights {
-    fn byte(seed: u8, offset: u64) -> u8 {
-        seed ^ (offset % 253) as u8
-    }
-}
-
-impl ByteSource for Weights {
-    fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<(), SourceError> {
-        for (at, byte) in (offset..).zip(buffer) {
-            *byte = Self::byte(self.0, at);
-        }
-        Ok(())
-    }
-}
-
-/// What a random model is made of.
-struct Recipe {
-    cores: u32,
-    weight_bytes: u64,
-    chunk: u64,
-    spill: u64,
-    ring: u64,
-    local: Vec<u64>,
-    shared: u64,
-    /// Libraries of each core: none, the one that the core keeps, or a set of the model's own.
-    libraries: usize,
-    /// Libraries are staged on SUNDA only.
-    sunda: bool,
-    input: u64,
-    output: u64,
-    /// Bytes of a planned temporary on each core, with a pointer, a list and a table that name it; 0 = none of them.
-    planned: u64,
-    /// The shared slice lies on another core than its own: the first one of the HBM.
-    elsewhere: bool,
-}
+/// What the driver calls a page of the contiguous scratchpad.
+const CONTIGUOUS: u32 = 19;
 
 impl World<'_> {
     pub(crate) fn load_or_unload(&mut self) -> usize {
@@ -57,12 +20,16 @@ impl World<'_> {
 
     fn recipe(&mut self) -> Recipe {
         let cores = if self.rng.once_in(2) { 1 } else { self.size };
+        let mode = self.mode;
+        // Slices that follow one another in an arena are such that each can start with a variable.
+        let unit = if mode.one_core { 4096 } else { 1 };
         let slice = |rng: &mut crate::rng::Rng| match rng.below(3) {
             0 => 0,
-            1 => rng.below(PAGE),
-            _ => rng.below(3 * PAGE),
+            1 => rng.below(mode.page).next_multiple_of(unit),
+            _ => rng.below(3 * mode.page).next_multiple_of(unit),
         };
         Recipe {
+            mode,
             cores,
             weight_bytes: 1 + self.rng.below(20_000),
             chunk: 64 << self.rng.below(8),
@@ -85,13 +52,25 @@ impl World<'_> {
         // With logical cores of one, the second of the two of an HBM, when this process owns both.
         let (device, first) = self.runtime.core(vnc).unwrap().physical(0).unwrap();
         recipe.elsewhere = self.runtime.hbm_cores(device, first).unwrap()[0] != first;
-        let shares = recipe.shares();
-        let expected = self.fits(vnc, &recipe, &shares);
-        let seed = self.rng.next() as u8;
-        let runtime = self.runtime;
-        let outcome = self.forward(expected, || recipe.with_plan(seed, |plan| runtime.core(vnc)?.load(plan)));
         let core = self.flat(vnc, 0);
+        let need = recipe.slices().pages(0, self.mode);
+        let mut pages = self.mode.contiguous.then(|| self.columns[vnc as usize].grown(need, self.top(vnc), self.mode.page));
+        let mut granted = pages.as_ref().map_or(need, |pages| need.min(pages.len() as u32));
+        let mut shares = recipe.shares(granted);
+        let expected = if granted < need && !recipe.soft() { Some(Status::Resource) } else { self.fits(vnc, &recipe, &shares) };
+        let seed = self.rng.next() as u8;
+        let (runtime, before) = (self.runtime, self.quarantined);
+        let load = || recipe.with_plan(seed, |plan| runtime.core(vnc)?.load(plan));
+        let (outcome, short) = self.forward_or_short(expected, self.mode.contiguous && recipe.soft(), load);
         if let Outcome::Done(model) = outcome {
+            if short {
+                // The driver had no room for some page, which one is told by the arena.
+                let arena = runtime.core(vnc).unwrap().scratchpad_pages(0, &mut []).unwrap();
+                assert!((self.books[core].arena()..=granted).contains(&arena), "{arena} pages");
+                granted = arena;
+                shares = recipe.shares(granted);
+            }
+            self.counts.short_arenas += u64::from(granted < need);
             for (relative, share) in (0..).zip(&shares) {
                 let core = self.flat(vnc, relative);
                 let books = &mut self.books[core];
@@ -102,15 +81,47 @@ impl World<'_> {
             if recipe.elsewhere {
                 self.books[core - 1].add_pages(model.id(), recipe.shared_pages());
             }
+            if let Some(pages) = &mut pages {
+                pages.truncate(self.books[core].arena() as usize);
+                self.columns[vnc as usize].pages.clone_from(pages);
+            }
             let library = recipe.shares_library();
             if library {
                 self.books[core].library_users += 1;
                 self.books[core].library_staged = true;
             }
+            let offsets = recipe.slices().offsets;
+            let held = |(core, offset): (usize, &u64)| {
+                recipe.scratch(core).filter(|bytes| self.mode.holds(granted, *offset, *bytes)).map(|bytes| (*offset, bytes))
+            };
+            let scratch = offsets.iter().enumerate().map(held).collect();
             let Recipe { input, output, .. } = recipe;
-            self.models.push(Loaded { model, vnc, shares, library, seed, input, output });
+            self.models.push(Loaded { model, vnc, shares, library, scratch, seed, input, output });
         }
+        self.look_for_stuck_pages(vnc, before);
         core
+    }
+
+    /// End of the contiguous pages of a logical core: that of the main pool of its HBM, behind which a GiB of small chunks is.
+    fn top(&self, vnc: u32) -> u64 {
+        let channel = self.runtime.core(vnc).unwrap().default_channel().unwrap();
+        let arch = self.runtime.arch();
+        arch.hbm_base(channel).unwrap() + arch.hbm_bytes() - (1 << 30)
+    }
+
+    /// Pages whose release was refused since there were `before` such refusals of any kind.
+    fn look_for_stuck_pages(&mut self, vnc: u32, before: u32) {
+        if !self.mode.contiguous || self.quarantined == before {
+            return;
+        }
+        let channel = self.runtime.core(vnc).unwrap().default_channel().unwrap();
+        let mut chunks = vec![ChunkEntry::default(); 2 * NODES as usize];
+        let count = self.driver.inner().kernel().dump_chunks(0, channel, &mut chunks).unwrap();
+        let Column { pages, stuck } = &mut self.columns[vnc as usize];
+        let held = chunks[..count].iter().filter(|chunk| chunk.category == CONTIGUOUS).map(|chunk| chunk.pa);
+        let now: Vec<_> = held.filter(|page| !pages.contains(page)).collect();
+        assert!(now.len() <= stuck.len() + 1 && stuck.iter().all(|page| now.contains(page)));
+        *stuck = now;
     }
 
     /// The status a load must be refused with, if it must.
@@ -140,7 +151,7 @@ impl World<'_> {
         let mut loaded = self.models.swap_remove(index);
         let (vnc, id) = (loaded.vnc, loaded.model.id());
         let core = self.flat(vnc, 0);
-        let runtime = self.runtime;
+        let (runtime, before) = (self.runtime, self.quarantined);
         match self.rng.below(5) {
             0 => self.teardown(|| loaded.model.unload().unwrap()),
             1 => self.teardown(|| runtime.core(vnc).unwrap().unload(loaded.model.into_id()).unwrap()),
@@ -172,6 +183,8 @@ impl World<'_> {
         }
         // Where the shared slice was; other cores have no pages of this model.
         self.books[core.saturating_sub(1)].remove_pages(id);
+        self.columns[vnc as usize].pages.truncate(self.books[core].arena() as usize);
+        self.look_for_stuck_pages(vnc, before);
         self.books[core].library_users -= u32::from(loaded.library);
         let again = self.runtime.core(vnc).unwrap().unload(id).unwrap_err();
         assert_eq!(again.status, Status::InvalidHandle);
@@ -222,139 +235,5 @@ impl World<'_> {
         let core = self.flat(loaded.vnc, relative);
         self.models.push(loaded);
         core
-    }
-}
-
-const WEIGHT: u32 = 1000;
-
-impl Recipe {
-    fn shares(&self) -> Vec<Share> {
-        let arenas = arenas(&self.local, if self.elsewhere { 0 } else { self.shared });
-        (0..u64::from(self.cores))
-            .zip(arenas)
-            .map(|(core, arena)| {
-                let mut pieces = Vec::new();
-                let mut index = core;
-                while index * self.chunk < self.weight_bytes {
-                    let bytes = self.chunk.min(self.weight_bytes - index * self.chunk);
-                    pieces.push((Usage::Weight, Location::Device, bytes));
-                    index += u64::from(self.cores);
-                }
-                if self.spill > 0 {
-                    pieces.push((Usage::DramSpill, Location::Device, self.spill));
-                }
-                if self.ring > 0 {
-                    pieces.push((Usage::DmaRingIo, Location::Host, self.ring));
-                }
-                let mut mem_refs = pieces.len() as u32 + 2;
-                if self.planned > 0 {
-                    pieces.push((Usage::ScratchpadNotShared, Location::Device, self.planned));
-                    pieces.push((Usage::Generic, Location::Device, 8));
-                    mem_refs += 4;
-                }
-                if self.sunda && self.libraries > 1 {
-                    pieces.extend(self.own_set().map(|bytes| (Usage::UcodeLib, Location::Device, bytes)));
-                }
-                // The state buffer, and what lies on the last core.
-                mem_refs += 1 + u32::from(self.planned > 0);
-                if let Some(bytes) = self.scratch(core as usize) {
-                    mem_refs += 1;
-                    if bytes > PAGE {
-                        pieces.push((Usage::ScratchpadNotShared, Location::Device, bytes));
-                    }
-                }
-                Share { pieces, pages: arena.div_ceil(PAGE) as u32, mem_refs }
-            })
-            .collect()
-    }
-
-    fn shares_library(&self) -> bool {
-        self.sunda && self.libraries == 1
-    }
-
-    /// Bytes of the two parts of a set of its own: images at multiples of 64, and the table.
-    fn own_set(&self) -> [u64; 2] {
-        [(self.libraries as u64 - 1) * LIBRARY[0].next_multiple_of(64) + LIBRARY[0], LIBRARY[1]]
-    }
-
-    fn shared_pages(&self) -> u32 {
-        self.shared.div_ceil(PAGE) as u32
-    }
-
-    /// Bytes of a planned variable that fills the local slice of a core, where the slice starts at a page. It gets memory of
-    /// its own when it is larger than a page.
-    fn scratch(&self, core: usize) -> Option<u64> {
-        Some(self.local[core]).filter(|bytes| self.planned > 0 && *bytes > 0 && self.shared == 0)
-    }
-
-    fn planned(&self, core: usize) -> Vec<VariablePlan<'static>> {
-        let plan = |variable, kind, bytes| VariablePlan { variable, name: "planned", kind, bytes, ..VariablePlan::EMPTY };
-        let mut variables = vec![plan(25, VariableKind::StateBuffer, 0)];
-        if self.planned > 0 {
-            let remote = VariableKind::Remote { subgraph: self.cores - 1, variable: 20 };
-            variables.extend([
-                plan(26, remote, self.planned),
-                plan(20, VariableKind::Temporary { source: None }, self.planned),
-                plan(21, VariableKind::Pointer { target: 20, io: false }, 0),
-                plan(22, VariableKind::List { variables: &[1, 2, 20] }, 0),
-                plan(23, VariableKind::PointerTable { variables: &[20, 21, 1] }, 0),
-            ]);
-        }
-        if let Some(bytes) = self.scratch(core) {
-            variables.push(plan(24, VariableKind::VirtualTemporary { arena: Arena::Local, offset: 0 }, bytes));
-        }
-        variables
-    }
-
-    fn with_plan<T>(&self, seed: u8, with: impl FnOnce(&ModelPlan<'_>) -> T) -> T {
-        let source = Weights(seed);
-        let region = |name, first_variable, usage, location, bytes| RegionPlan {
-            name,
-            first_variable,
-            usage,
-            location,
-            channel: None,
-            align: 0,
-            bytes,
-            chunks: None,
-            source: None,
-        };
-        let regions: Vec<Vec<RegionPlan<'_>>> = (0..self.cores)
-            .map(|core| {
-                let weights = region("w", WEIGHT, Usage::Weight, Location::Device, self.weight_bytes);
-                let chunks = Chunks { bytes: self.chunk, first: core.into(), step: self.cores.into() };
-                let mut regions = vec![RegionPlan { chunks: Some(chunks), source: Some(&source), ..weights }];
-                if self.spill > 0 {
-                    regions.push(region("spill", 10, Usage::DramSpill, Location::Device, self.spill));
-                }
-                if self.ring > 0 {
-                    let ring = region("ring", 11, Usage::DmaRingIo, Location::Host, self.ring);
-                    regions.push(RegionPlan { source: Some(&source), ..ring });
-                }
-                regions
-            })
-            .collect();
-        let library = UcodeLibrary { content: &source, bytes: LIBRARY[0], flags: 0, cpu_id: 0, total_cpus: 8, functions: &[] };
-        let libraries = vec![library; self.libraries];
-        let inputs = [IoPlan { name: "x", bytes: self.input, variable: 1 }];
-        let outputs = [IoPlan { name: "z", bytes: self.output, variable: 2 }];
-        let variables: Vec<_> = (0..self.cores as usize).map(|core| self.planned(core)).collect();
-        let subgraphs: Vec<SubgraphPlan<'_>> = regions
-            .iter()
-            .zip(&self.local)
-            .zip(&variables)
-            .map(|((regions, local), variables)| SubgraphPlan {
-                regions,
-                variables,
-                local_scratchpad_bytes: *local,
-                shared_scratchpad_bytes: self.shared,
-                libraries: &libraries,
-                carveouts: &[Carveout::EVTACCEL],
-                inputs: &inputs,
-                outputs: &outputs,
-                ..SubgraphPlan::EMPTY
-            })
-            .collect();
-        with(&ModelPlan { name: "random", subgraphs: &subgraphs })
     }
 }

@@ -7,6 +7,7 @@ use nrt_core::{Dmem, Error, Location, Model, Status, Usage};
 use nrt_linux::hooks::LinuxHooks;
 use nrt_tests::{TestDriver, TestRuntime};
 
+use crate::arena::{Column, Mode};
 use crate::books::{CoreBooks, NODES, Share};
 use crate::rng::Rng;
 use crate::sets::Named;
@@ -27,6 +28,8 @@ pub(crate) struct Counts {
     pub(crate) runs_by_sets: u64,
     /// Views whose bytes were compared.
     pub(crate) compared: u64,
+    /// Contiguous arenas that did not become as large as they should.
+    pub(crate) short_arenas: u64,
 }
 
 impl fmt::Display for Counts {
@@ -38,8 +41,9 @@ impl fmt::Display for Counts {
         )?;
         write!(
             f,
-            "{} slices, {} storages exchanged, {} batches, {} runs by lists, {} by sets, bytes of {} views compared",
-            self.slices, self.exchanges, self.batches, self.runs, self.runs_by_sets, self.compared
+            "{} slices, {} storages exchanged, {} batches, {} runs by lists, {} by sets, bytes of {} views compared, \
+             {} short arenas",
+            self.slices, self.exchanges, self.batches, self.runs, self.runs_by_sets, self.compared, self.short_arenas
         )
     }
 }
@@ -59,6 +63,8 @@ pub(crate) struct Loaded<'r> {
     pub(crate) vnc: u32,
     pub(crate) shares: Vec<Share>,
     pub(crate) library: bool,
+    /// On each core the offset of its planned scratchpad variable, and its bytes, if it lies in the arena.
+    pub(crate) scratch: Vec<Option<(u64, u64)>>,
     pub(crate) seed: u8,
     pub(crate) input: u64,
     pub(crate) output: u64,
@@ -71,6 +77,11 @@ pub(crate) struct World<'r> {
     pub(crate) counts: Counts,
     /// Logical core size.
     pub(crate) size: u32,
+    pub(crate) mode: Mode,
+    /// Pages of each logical core, in contiguous mode.
+    pub(crate) columns: Vec<Column>,
+    /// The error number of the fault that is armed.
+    armed: Errno,
     /// By flat core.
     pub(crate) books: Vec<CoreBooks>,
     pub(crate) blocks: Vec<Block<'r>>,
@@ -96,7 +107,7 @@ pub(crate) enum Outcome<T> {
 const ERRNOS: [Errno; 5] = [Errno::EPERM, Errno::ENOMEM, Errno::EINVAL, Errno::EIO, Errno::SHORT];
 
 impl<'r> World<'r> {
-    pub(crate) fn new(runtime: &'r TestRuntime, driver: TestDriver, rng: Rng, counts: Counts) -> Self {
+    pub(crate) fn new(runtime: &'r TestRuntime, driver: TestDriver, mode: Mode, rng: Rng, counts: Counts) -> Self {
         let size = runtime.logical_core_size();
         let cores = (runtime.logical_cores() * size) as usize;
         Self {
@@ -105,7 +116,10 @@ impl<'r> World<'r> {
             rng,
             counts,
             size,
-            books: vec![CoreBooks::default(); cores],
+            mode,
+            columns: vec![Column::default(); runtime.logical_cores() as usize],
+            armed: Errno::SHORT,
+            books: vec![CoreBooks::new(mode); cores],
             blocks: Vec::new(),
             models: Vec::new(),
             tensors: Vec::new(),
@@ -179,17 +193,37 @@ impl<'r> World<'r> {
             let furthest = self.rng.pick(&[2, 2, 2, 40]);
             let (n, errno) = (1 + self.rng.below(furthest), self.rng.pick(&ERRNOS));
             self.driver.fail_nth(n, errno);
+            self.armed = errno;
         }
     }
 
     /// An operation that completes or changes nothing; `expected` = it must be refused, and how.
     pub(crate) fn forward<T>(&mut self, expected: Option<Status>, operation: impl FnOnce() -> Result<T, Error>) -> Outcome<T> {
+        self.forward_or_short(expected, false, operation).0
+    }
+
+    /// The same of an operation that may do with less when the driver has no room and `soft` says so; tells whether it did.
+    pub(crate) fn forward_or_short<T>(
+        &mut self,
+        expected: Option<Status>,
+        soft: bool,
+        operation: impl FnOnce() -> Result<T, Error>,
+    ) -> (Outcome<T>, bool) {
         self.arm();
         let result = operation();
         let (injected, failed) = (self.driver.injected(), self.driver.last_failed());
         self.driver.watch_all();
         self.counts.faults += injected;
-        match result {
+        let outcome = match result {
+            Ok(value) if soft && injected == 1 => {
+                match failed {
+                    // What there is no room for is looked at, and a page beyond a hole is given back.
+                    Some(Call::Chunks) => assert_eq!(expected, None, "it succeeded"),
+                    Some(Call::Free) => self.quarantine(1),
+                    _ => assert_eq!((failed, self.armed), (Some(Call::Alloc), Errno::ENOMEM), "it succeeded"),
+                }
+                return (Outcome::Done(value), failed == Some(Call::Alloc));
+            }
             Ok(value) => {
                 assert_eq!((injected, expected), (0, None), "it succeeded");
                 Outcome::Done(value)
@@ -198,8 +232,7 @@ impl<'r> World<'r> {
                 if injected > 0 && matches!(failed, Some(Call::Free | Call::Unmap)) {
                     // Refused for a reason of its own; what the way back could not release is in quarantine.
                     assert_eq!(Some(error.status), expected, "{error}");
-                    self.counts.quarantined += injected;
-                    self.quarantined += injected as u32;
+                    self.quarantine(injected);
                 } else if injected > 0 {
                     assert!(
                         matches!(error.status, Status::Failure | Status::Resource | Status::FailHostMemAlloc),
@@ -212,21 +245,26 @@ impl<'r> World<'r> {
                 }
                 Outcome::Refused(error)
             }
-        }
+        };
+        (outcome, false)
     }
 
     /// An operation that completes; a release that the driver refuses is in quarantine afterwards.
     pub(crate) fn teardown(&mut self, operation: impl FnOnce()) {
         self.arm();
         operation();
-        let refused = self.driver.injected() as u32;
+        let refused = self.driver.injected();
         if refused > 0 {
             assert!(matches!(self.driver.last_failed(), Some(Call::Free | Call::Unmap)));
-            self.counts.faults += u64::from(refused);
-            self.counts.quarantined += u64::from(refused);
-            self.quarantined += refused;
+            self.counts.faults += refused;
+            self.quarantine(refused);
         }
         self.driver.watch_all();
+    }
+
+    fn quarantine(&mut self, refused: u64) {
+        self.counts.quarantined += refused;
+        self.quarantined += refused as u32;
     }
 
     /// Gives everything back in random order.
