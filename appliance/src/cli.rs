@@ -14,13 +14,15 @@ Hosts the models of a deployment on one Neuron device, serves requests to them f
 load, checks every byte, and shows who holds which bytes.
 
 Usage: nrt-appliance [DEPLOYMENT.json] [--device PATH | --simulate ARCH] [--json] [--log LEVEL]
-       nrt-appliance --info [--device PATH] [--json]
+       nrt-appliance --info [--attach] [--device PATH] [--json]
 
   DEPLOYMENT.json    models and requests (default: the deployment built in, weights from seeds)
   --device PATH      serve on real devices, from this node on: /dev/neuron0 to /dev/neuron63
   --simulate ARCH    in-process model of the driver for sunda, cayman or mariana, whatever the deployment says
                      (default: the in-process model for the architecture in the deployment)
   --info             list the devices, their memory, and who holds their cores, instead of serving
+  --attach           with --info: open each device to ask for the size of its HBM, which is one of its 16 processes for
+                     that moment, and waits while it resets (default: what the architecture has)
   --reserve SIZE     reserve this much on the HBM of every core and carve all device memory of the core out of it
                      (bytes, or with KiB, MiB or GiB behind; default: every allocation is a request to the driver)
   --json             print the report, or the list, as one JSON object on standard output
@@ -115,6 +117,8 @@ pub struct Info {
     pub device: Option<u32>,
     /// Whether the list is JSON.
     pub json: bool,
+    /// Whether devices are opened for it.
+    pub attach: bool,
 }
 
 /// What the command line asks for.
@@ -146,6 +150,8 @@ pub enum Problem {
     GivenTwice,
     /// The option excludes another that was given.
     Conflict,
+    /// The option belongs to another that was not given.
+    Incomplete,
     /// The path is empty.
     Empty,
 }
@@ -174,7 +180,7 @@ pub enum Argument<'a> {
     Positional(&'a [u8]),
 }
 
-const OPTIONS: &str = "--device, --simulate, --info, --reserve, --json, --log, --help or --version";
+const OPTIONS: &str = "--device, --simulate, --info, --attach, --reserve, --json, --log, --help or --version";
 const DEVICE: &str = "a device node, /dev/neuron0 to /dev/neuron63";
 const ARCHITECTURE: &str = "sunda, cayman or mariana";
 const SIZE: &str = "a number of bytes above 0, or a number with KiB, MiB or GiB behind it";
@@ -191,6 +197,7 @@ pub fn parse<'a>(arguments: impl Iterator<Item = &'a [u8]>) -> Result<Command<'a
     let mut reserve = None;
     let mut json = false;
     let mut info = false;
+    let mut attach = false;
     let mut log = None;
     while let Some(argument) = options.next_arg().map_err(misused)? {
         let (name, given) = match argument {
@@ -214,6 +221,10 @@ pub fn parse<'a>(arguments: impl Iterator<Item = &'a [u8]>) -> Result<Command<'a
             }
             Arg::Long(b"info") => {
                 info = true;
+                continue;
+            }
+            Arg::Long(b"attach") => {
+                attach = true;
                 continue;
             }
             Arg::Long(name @ (b"device" | b"simulate")) => (name, target.is_some()),
@@ -251,9 +262,13 @@ pub fn parse<'a>(arguments: impl Iterator<Item = &'a [u8]>) -> Result<Command<'a
         return match (deployment, target) {
             (Some(_), _) => conflict("either --info or a deployment"),
             (_, Some(Target::Simulated(_))) => conflict("either --info or --simulate"),
-            (_, Some(Target::Device { number })) => Ok(Command::Info(Info { device: Some(number), json })),
-            (_, None) => Ok(Command::Info(Info { device: None, json })),
+            (_, Some(Target::Device { number })) => Ok(Command::Info(Info { device: Some(number), json, attach })),
+            (_, None) => Ok(Command::Info(Info { device: None, json, attach })),
         };
+    }
+    if attach {
+        let argument = Argument::Long(b"attach");
+        return Err(CommandLineError { argument, value: None, problem: Problem::Incomplete, expected: "--info with it" });
     }
     let target = target.unwrap_or(Target::Simulated(None));
     Ok(Command::Run(Run { deployment, target, reserve, json, log: log.unwrap_or(Level::Warn) }))
@@ -333,6 +348,7 @@ impl Display for CommandLineError<'_> {
             Problem::BadValue => "bad value",
             Problem::GivenTwice => "given a second time",
             Problem::Conflict => "excludes an option given before",
+            Problem::Incomplete => "means nothing by itself",
             Problem::Empty => "empty path",
         };
         write!(f, ": {problem}, expected {}", self.expected)

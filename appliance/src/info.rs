@@ -9,6 +9,7 @@
 //! | `.neuron_device`, `.device_name`, `.bdf` | number of the node, product name, place on the PCI bus |
 //! | `.connected_to` | numbers of the neighbours; `null` when the driver does not tell this user |
 //! | `.nc_count`, `.logical_nc_count` | cores, logical cores |
+//! | `.hbm_size_source` | who tells the sizes: `driver` (with `--attach`, where it answers) or `architecture` |
 //! | `.memory_size`, `.memory_used` | bytes of all HBM; used by all processes, without the firmware's part |
 //! | `.hbm[].memory_size`, `.memory_used` | the same for each HBM |
 //! | `.held_ncs` | cores that a process reserved; `null` when the driver does not answer |
@@ -166,7 +167,8 @@ pub fn write_device(machine: &Machine<'_>, device: &Device, out: &mut dyn Write)
         ],
     )?;
     for (channel, used) in info.channel_used.iter().take(info.channels as usize).enumerate() {
-        writeln!(out, "  HBM {channel}: {}, used {}", Size(info.channel_bytes), Known(used.map(Size)))?;
+        let (size, source) = (Size(info.channel_bytes), info.channel_bytes_source.name());
+        writeln!(out, "  HBM {channel}: {size} (by {source}), used {}", Known(used.map(Size)))?;
     }
     for holder in device.holders(machine) {
         let what = if holder.misc { "may hold cores" } else { "holds no cores" };
@@ -246,6 +248,7 @@ fn write_json_device(machine: &Machine<'_>, device: &Device, json: &mut JsonWrit
     numbers(json, "connected_to", info.neighbours.map(Neighbours::numbers))?;
     optional(json, "nc_count", Some(info.cores.into()))?;
     optional(json, "logical_nc_count", Some((info.cores / machine.logical_core_size.max(1)).into()))?;
+    word(json, "hbm_size_source", Some(&info.channel_bytes_source.name()))?;
     optional(json, "memory_size", Some(device.size()))?;
     optional(json, "memory_used", device.used())?;
     json.key("hbm")?;

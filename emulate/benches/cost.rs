@@ -4,6 +4,8 @@
 //!
 //! * An emulated request without payload, against one that a supervisor answers with 0 without looking at it
 //!   (`nrt-emulate --null`): what the kernel itself takes for two context switches. Bar: 2.
+//! * A copy of an ordinary descriptor (`dup` and its `close`), which is trapped because a device may have any number, against
+//!   one that the same supervisor lets through unseen. Bar: 2.
 //! * System calls that the emulator does not touch, against the same calls under the smallest filter that has to look at
 //!   the same things. Bar: 2.
 //!
@@ -26,7 +28,9 @@ const REQUEST: u64 = 0x8008_4E04;
 const OTHER_REQUEST: u64 = 0x5401;
 
 /// The calls that are not touched.
-const UNTOUCHED: [&str; 3] = ["getppid", "read of nothing", "ioctl of another driver"];
+const UNTOUCHED: [&str; 4] = ["getppid", "read of nothing", "pread of nothing", "ioctl of another driver"];
+/// The calls that are looked at.
+const TRAPPED: [&str; 2] = ["emulated request without payload", "dup and close of another file"];
 
 /// Mean time of a call in nanoseconds.
 fn mean(calls: u64, mut call: impl FnMut()) -> f64 {
@@ -62,12 +66,15 @@ fn install_filter() {
 /// The measured program: prints the mean times of its calls.
 fn inner(mode: &str, calls: u64) {
     let null = fs::OpenOptions::new().read(true).write(true).open("/dev/null").expect("/dev/null");
-    if mode == "request" {
+    if mode == "trapped" {
         let device = fs::OpenOptions::new().read(true).write(true).open("/dev/neuron0");
         // Under the null supervisor there are no devices, and any descriptor will do.
         let fd = device.as_ref().unwrap_or(&null).as_raw_fd();
         // SAFETY: the request reads no argument.
         println!("{}", mean(calls, || assert_eq!(unsafe { libc::ioctl(fd, REQUEST, 0) }, 0)));
+        let fd = null.as_raw_fd();
+        // SAFETY: a copy of a descriptor of ours, closed at once.
+        println!("{}", mean(calls, || assert_eq!(unsafe { libc::close(libc::dup(fd)) }, 0)));
         return;
     }
     if mode == "filtered" {
@@ -78,6 +85,7 @@ fn inner(mode: &str, calls: u64) {
     unsafe {
         println!("{}", mean(calls, || assert!(libc::getppid() >= 0)));
         println!("{}", mean(calls, || assert_eq!(libc::read(fd, word.as_mut_ptr().cast(), 0), 0)));
+        println!("{}", mean(calls, || assert_eq!(libc::pread(fd, word.as_mut_ptr().cast(), 0, 0), 0)));
         println!("{}", mean(calls, || assert_eq!(libc::ioctl(fd, OTHER_REQUEST, word.as_mut_ptr()), -1)));
     }
 }
@@ -205,7 +213,7 @@ fn main() -> ExitCode {
     let quick = arguments.iter().any(|argument| argument == "--quick");
     let file = arguments.iter().position(|argument| argument == "--json").and_then(|at| arguments.get(at + 1));
     let (rounds, requests, others) = if quick { (21, 4_000, 50_000) } else { (61, 10_000, 200_000) };
-    let mut request = Row::new("emulated request without payload");
+    let mut trapped = TRAPPED.map(Row::new);
     let mut untouched = UNTOUCHED.map(Row::new);
     for round in 0..rounds {
         pin(round);
@@ -219,9 +227,11 @@ fn main() -> ExitCode {
             }
         };
         let (mut emulated, mut null) = (Vec::new(), Vec::new());
-        pair(&mut || emulated = run(Some(&[]), "request", requests), &mut || null = run(Some(&["--null"]), "request", requests));
-        request.measured.extend(emulated);
-        request.reference.extend(null);
+        pair(&mut || emulated = run(Some(&[]), "trapped", requests), &mut || null = run(Some(&["--null"]), "trapped", requests));
+        for ((row, emulated), null) in trapped.iter_mut().zip(emulated).zip(null) {
+            row.measured.push(emulated);
+            row.reference.push(null);
+        }
         let (mut emulated, mut filtered) = (Vec::new(), Vec::new());
         pair(&mut || emulated = run(Some(&[]), "untouched", others), &mut || filtered = run(None, "filtered", others));
         for ((row, emulated), filtered) in untouched.iter_mut().zip(emulated).zip(filtered) {
@@ -229,7 +239,7 @@ fn main() -> ExitCode {
             row.reference.push(filtered);
         }
     }
-    let rows: Vec<&Row> = std::iter::once(&request).chain(&untouched).collect();
+    let rows: Vec<&Row> = trapped.iter().chain(&untouched).collect();
     println!("{:<34} {:>12} {:>14} {:>7}  {:<14} at most", "call", "emulator ns", "reference ns", "ratio", "95 %");
     for row in &rows {
         let (measured, reference, (ratio, (lower, upper))) = (median(&row.measured), median(&row.reference), row.ratio());

@@ -27,9 +27,6 @@ fn plain(answer: Answer) -> Told {
 impl Supervisor {
     /// Opens a device.
     pub(crate) fn open_device(&mut self, call: &Notification, pid: u32, device: u32, flags: i32) -> Told {
-        if flags & libc::O_PATH != 0 {
-            return (Some(Answer::Errno(libc::EINVAL)), Some("a path descriptor of a device is not modelled"));
-        }
         if let Some(errno) = self.faults.errno("OPEN") {
             return (Some(Answer::Errno(errno)), Some("as asked for"));
         }
@@ -119,10 +116,11 @@ impl Supervisor {
         (self.go_on(call, detached), None)
     }
 
-    /// `dup` and `fcntl(F_DUPFD)`: the copy gets a number of the window too.
+    /// `dup` and `fcntl(F_DUPFD)`: the copy of a device, or of a directory whose listing is answered, gets a number of the
+    /// window too.
     pub(crate) fn duplicate(&mut self, call: &Notification, pid: u32, at_least: RawFd, cloexec: bool) -> Told {
         let fd = call.args[0] as RawFd;
-        let Some(file) = self.processes.file(&self.world.memory, pid, fd) else { return plain(Answer::Continue) };
+        let file = self.processes.file(&self.world.memory, pid, fd);
         let Some(number) = self.processes.number(pid, at_least) else { return plain(Answer::Errno(libc::EMFILE)) };
         let copy = match self.processes.get(pid).map(|process| process::fetch(process, fd)) {
             Some(Ok(copy)) => copy,
@@ -130,7 +128,10 @@ impl Supervisor {
         };
         match self.listener.answer_fd(call.id, copy.as_fd(), Some(number), cloexec) {
             Ok(()) => {
-                self.enter(pid, number, file);
+                match file {
+                    Some(file) => self.enter(pid, number, file),
+                    None => self.latest = Some(number.into()),
+                }
                 (None, None)
             }
             Err(_) => plain(Answer::Errno(libc::EMFILE)),
@@ -184,7 +185,8 @@ impl Supervisor {
     /// Calls that the memory file would answer and the driver has no function for.
     pub(crate) fn positioned(&mut self, call: &Notification, pid: u32) -> Told {
         let Some(file) = self.processes.file(&self.world.memory, pid, call.args[0] as RawFd) else {
-            return plain(Answer::Continue);
+            let answer = if call.nr == libc::SYS_lseek { self.seek(call, pid) } else { None };
+            return plain(answer.unwrap_or(Answer::Continue));
         };
         let allowed = match call.nr {
             libc::SYS_pread64 | libc::SYS_preadv | libc::SYS_preadv2 => file.readable,

@@ -13,7 +13,7 @@ pub(crate) const WINDOW: i32 = 1024;
 
 /// Calls with a path, those that replace the program, growth of a mapping, and copies of descriptors, which may take a
 /// device to any number: always trapped.
-const ALWAYS: [c_long; 19] = [
+const ALWAYS: [c_long; 25] = [
     libc::SYS_dup,
     libc::SYS_dup2,
     libc::SYS_dup3,
@@ -30,6 +30,12 @@ const ALWAYS: [c_long; 19] = [
     libc::SYS_readlink,
     libc::SYS_readlinkat,
     libc::SYS_creat,
+    libc::SYS_chdir,
+    libc::SYS_getcwd,
+    libc::SYS_getxattr,
+    libc::SYS_lgetxattr,
+    libc::SYS_listxattr,
+    libc::SYS_llistxattr,
     libc::SYS_execve,
     libc::SYS_execveat,
     libc::SYS_mremap,
@@ -100,8 +106,7 @@ pub(crate) fn program(first: i32) -> Vec<sock_filter> {
         finish(ALLOW),
     ];
     block(libc::SYS_mmap, [in_window(4, first), shared].concat());
-    block(libc::SYS_fstat, [in_window(0, first), allow.clone()].concat());
-    for nr in POSITIONED {
+    for nr in [libc::SYS_fstat, libc::SYS_getdents64, libc::SYS_getdents].into_iter().chain(POSITIONED) {
         block(nr, [in_window(0, first), allow.clone()].concat());
     }
     let fcntl = vec![

@@ -9,6 +9,7 @@
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 compile_error!("the emulator needs Linux on x86-64");
 
+mod arguments;
 mod cli;
 mod faults;
 mod files;
@@ -16,6 +17,7 @@ mod filter;
 mod inject;
 mod launch;
 mod ledger;
+mod listing;
 mod memory;
 mod nodes;
 mod null;
@@ -26,8 +28,11 @@ mod program;
 mod remote;
 mod report;
 mod requests;
+mod resolve;
 mod seccomp;
+mod stat;
 mod supervisor;
+mod tree;
 mod world;
 
 use std::process::ExitCode;

@@ -1,74 +1,168 @@
 //! What the driver shows in `/dev` and `/sys`, by path.
 
-use std::fs;
+use std::path::{Path, PathBuf};
+
+use nrt_sim::sysfs;
 
 use crate::world::World;
+
+/// Where the devices are.
+const DEVICES: &str = "/dev";
+/// The driver's class; its entries are links.
+const CLASS: &str = "/sys/class/neuron_device";
+/// The devices' directories. The driver's devices have no parent.
+const VIRTUAL: &str = "/sys/devices/virtual/neuron_device";
+const MODULE: &str = "/sys/module/neuron";
+
+/// The kinds of what has a name in a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Device,
+    Directory,
+    File,
+    Link,
+}
+
+/// A name in a directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+}
 
 /// Something with a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Node {
     Device(u32),
-    /// Names; a directory's name ends in a slash.
-    Directory(Vec<String>),
-    File(String),
+    /// A directory of the driver's.
+    Directory(Vec<Entry>),
+    /// A directory of the host's, in which the driver has these.
+    Shared(Vec<Entry>),
+    /// Its text and permissions.
+    File(String, u32),
+    /// A link, to this path.
+    Link(String),
     /// It would be the driver's, but there is none.
     Missing,
 }
 
-/// The node at an absolute path, `None` when it is not the driver's business.
+/// Entries of one kind.
+fn entries(kind: Kind, names: impl IntoIterator<Item = String>) -> Vec<Entry> {
+    names.into_iter().map(|name| Entry { name, kind }).collect()
+}
+
+/// Names of the devices.
+fn names(world: &World) -> impl Iterator<Item = String> {
+    (0..world.kernel.config().devices).map(|index| format!("neuron{index}"))
+}
+
+/// The node at an absolute path without links in front of the last name; `None` when it is not the driver's business.
 pub(crate) fn node(world: &World, path: &str) -> Option<Node> {
-    let config = world.kernel.config();
-    if path == "/dev" {
-        let host = fs::read_dir(path).into_iter().flatten().flatten();
-        let names = host.filter_map(|entry| {
-            let name = entry.file_name().into_string().ok()?;
-            let directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            index(&name).is_none().then(|| if directory { format!("{name}/") } else { name })
-        });
-        return Some(Node::Directory(names.chain((0..config.devices).map(|index| format!("neuron{index}"))).collect()));
+    let devices = world.kernel.config().devices;
+    let one = |kind, name: &str| entries(kind, [name.to_owned()]);
+    match path {
+        DEVICES => return Some(Node::Shared(entries(Kind::Device, names(world)))),
+        "/sys/class" | "/sys/devices/virtual" => return Some(shared(path, one(Kind::Directory, "neuron_device"))),
+        "/sys/module" => return Some(shared(path, one(Kind::Directory, "neuron"))),
+        MODULE => return Some(Node::Directory(one(Kind::File, "version"))),
+        "/sys/module/neuron/version" => return Some(Node::File(format!("{}\n", world.kernel.config().version.text()), 0o444)),
+        CLASS => return Some(Node::Directory(entries(Kind::Link, names(world)))),
+        VIRTUAL => return Some(Node::Directory(entries(Kind::Directory, names(world)))),
+        _ => {}
     }
     if let Some(name) = path.strip_prefix("/dev/") {
         let index = index(name)?;
-        return Some(if index < config.devices { Node::Device(index) } else { Node::Missing });
+        return Some(if index < devices { Node::Device(index) } else { Node::Missing });
     }
-    match path {
-        "/sys/module/neuron" => return Some(Node::Directory(vec!["version".into()])),
-        "/sys/module/neuron/version" => return Some(Node::File(format!("{}\n", config.version.text()))),
-        _ => {}
+    let known = |name: &str| index(name).filter(|&index| index < devices);
+    if let Some(name) = below(path, CLASS) {
+        let link = |index| Node::Link(format!("../../devices/virtual/neuron_device/neuron{index}"));
+        return Some(known(name).map_or(Node::Missing, link));
     }
-    let roots = ["/sys/class/neuron_device", "/sys/devices/virtual/neuron_device"];
-    let rest = roots.iter().find_map(|root| path.strip_prefix(root))?;
-    if rest.is_empty() {
-        return Some(Node::Directory((0..config.devices).map(|index| format!("neuron{index}/")).collect()));
+    if let Some(rest) = below(path, VIRTUAL) {
+        let (name, rest) = rest.split_once('/').unwrap_or((rest, ""));
+        return Some(known(name).map_or(Node::Missing, |index| attribute(world, index, rest)));
     }
-    let (name, rest) = rest.strip_prefix('/')?.split_once('/').unwrap_or((&rest[1..], ""));
-    let Some(index) = index(name).filter(|&index| index < config.devices) else { return Some(Node::Missing) };
-    Some(attribute(world, index, rest))
+    below(path, MODULE).map(|_| Node::Missing)
+}
+
+/// What is at one step of a way through directories.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// The host's business.
+    Host,
+    /// A directory or file of the driver's, or nothing.
+    Own,
+    Device,
+    Link(PathBuf),
+}
+
+/// What is at an absolute path without links in front of the last name.
+pub(crate) fn step(world: &World, path: &str) -> Step {
+    if below(path, VIRTUAL).is_some() || below(path, MODULE).is_some() || [CLASS, VIRTUAL, MODULE].contains(&path) {
+        return Step::Own;
+    }
+    if below(path, CLASS).is_none() && below(path, DEVICES).is_none_or(|name| index(name).is_none()) {
+        return Step::Host;
+    }
+    match node(world, path) {
+        Some(Node::Device(_)) => Step::Device,
+        Some(Node::Link(target)) => Step::Link(target.into()),
+        _ => Step::Own,
+    }
+}
+
+/// The rest of a path below a directory.
+fn below<'a>(path: &'a str, directory: &str) -> Option<&'a str> {
+    path.strip_prefix(directory)?.strip_prefix('/')
+}
+
+/// A directory of the host's, which may have none.
+fn shared(path: &str, entries: Vec<Entry>) -> Node {
+    if Path::new(path).is_dir() { Node::Shared(entries) } else { Node::Directory(entries) }
 }
 
 /// Index in the name of a device.
-fn index(name: &str) -> Option<u32> {
+pub(crate) fn index(name: &str) -> Option<u32> {
     let digits = name.strip_prefix("neuron")?;
-    digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
+    let plain = digits == "0" || !digits.starts_with('0');
+    (plain && digits.bytes().all(|byte| byte.is_ascii_digit())).then(|| digits.parse().ok())?
 }
 
 /// The attribute or directory of a device.
 fn attribute(world: &World, device: u32, path: &str) -> Node {
     let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
-    let (mut file, mut names) = (None, Vec::new());
+    let (mut file, mut found) = (None, Vec::new());
     world.kernel.attributes(device, &mut |name, text| {
         let name = name.to_string();
         if name == path {
             file = Some(text.to_string());
         } else if let Some(rest) = name.strip_prefix(&prefix) {
-            names.push(rest.split_once('/').map_or_else(|| rest.to_owned(), |(first, _)| format!("{first}/")));
+            found.push(match rest.split_once('/') {
+                Some((first, _)) => Entry { name: first.to_owned(), kind: Kind::Directory },
+                None => Entry { name: rest.to_owned(), kind: Kind::File },
+            });
         }
     });
-    names.sort_unstable();
-    names.dedup();
+    found.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+    found.dedup();
     match file {
-        Some(text) => Node::File(text),
-        None if names.is_empty() => Node::Missing,
-        None => Node::Directory(names),
+        Some(text) => Node::File(text, sysfs::attribute_mode(path)),
+        None if found.is_empty() => Node::Missing,
+        None => Node::Directory(found),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::index;
+
+    #[test]
+    fn names_of_devices_are_plain_numbers() {
+        for (name, expected) in
+            [("neuron0", Some(0)), ("neuron31", Some(31)), ("neuron01", None), ("neuron", None), ("neuron1x", None)]
+        {
+            assert_eq!(index(name), expected, "{name}");
+        }
     }
 }

@@ -43,6 +43,8 @@ pub(crate) struct Process {
     next: RawFd,
     /// Whether it ever mapped device memory.
     pub(crate) mapped: bool,
+    /// How many of the driver's names were given of a directory, by number.
+    pub(crate) listed: BTreeMap<RawFd, usize>,
     /// The thread that is replacing the program.
     pub(crate) exec: Option<u32>,
 }
@@ -62,8 +64,7 @@ pub(crate) struct Processes {
 
 /// The process of a thread, from the kernel.
 fn process_of(tid: u32) -> Option<u32> {
-    let status = fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
-    status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
+    status(tid, "Tgid")?.parse().ok()
 }
 
 /// Whether `tid` is a thread of `pid` now.
@@ -101,7 +102,8 @@ impl Processes {
         let new = !self.all.contains_key(&pid);
         if new {
             let pidfd = pidfd(pid).ok()?;
-            let process = Process { pid, pidfd, files: BTreeMap::new(), next: 0, mapped: false, exec: None };
+            let process =
+                Process { pid, pidfd, files: BTreeMap::new(), next: 0, mapped: false, listed: BTreeMap::new(), exec: None };
             self.all.insert(pid, process);
             self.seen += 1;
             let first = if self.low { 0 } else { self.first };
@@ -194,7 +196,9 @@ pub(crate) fn inspect(memory: &Memory, pid: u32, fd: RawFd) -> Option<DeviceFile
     let device = memory.device_of((metadata.dev(), metadata.ino()))?;
     let info = fs::read_to_string(format!("/proc/{pid}/fdinfo/{fd}")).ok()?;
     let flags = info.lines().find_map(|line| line.strip_prefix("flags:"))?;
-    Some(DeviceFile::new(device, i32::from_str_radix(flags.trim(), 8).ok()?))
+    let flags = i32::from_str_radix(flags.trim(), 8).ok()?;
+    // One for the path only is no open file: the kernel refuses what is asked of it.
+    (flags & libc::O_PATH == 0).then(|| DeviceFile::new(device, flags))
 }
 
 /// A copy of a process's descriptor.
@@ -221,10 +225,25 @@ pub(crate) fn closes_on_exec(pid: u32, fd: RawFd) -> bool {
     flags.is_some_and(|flags| i32::from_str_radix(flags.trim(), 8).is_ok_and(|flags| flags & libc::O_CLOEXEC != 0))
 }
 
+/// A line of what the kernel tells about a process or thread.
+fn status(pid: u32, key: &str) -> Option<String> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':')).map(|value| value.trim().to_owned())
+}
+
+/// Whether a thread is traced.
+pub(crate) fn is_traced(tid: u32) -> bool {
+    status(tid, "TracerPid").is_some_and(|tracer| tracer != "0")
+}
+
+/// The user that files are looked at as: the last of four.
+pub(crate) fn file_user(pid: u32) -> Option<u32> {
+    status(pid, "Uid")?.split_ascii_whitespace().nth(3)?.parse().ok()
+}
+
 /// Whether a process has a capability now.
 pub(crate) fn has_capability(pid: u32, bit: u32) -> bool {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let effective = status(pid, "CapEff");
     effective.is_some_and(|set| u64::from_str_radix(set.trim(), 16).is_ok_and(|set| set >> bit & 1 != 0))
 }
 

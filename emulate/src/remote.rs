@@ -81,7 +81,7 @@ unsafe fn transfer(direction: Direction, tid: u32, address: u64, local: *mut u8,
     bytes - done
 }
 
-/// Reads a text that ends in a zero byte, at most `PATH_MAX` long. `None`: it is longer or not readable.
+/// Reads a text that ends in a zero byte, less than `PATH_MAX` long. `None`: it is longer or not readable.
 pub(crate) fn read_text(tid: u32, address: u64) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     let mut at = address;
@@ -94,7 +94,7 @@ pub(crate) fn read_text(tid: u32, address: u64) -> Option<Vec<u8>> {
         match got.iter().position(|&byte| byte == 0) {
             Some(end) => {
                 text.extend_from_slice(&got[..end]);
-                return Some(text);
+                return (text.len() < libc::PATH_MAX as usize).then_some(text);
             }
             None if missing != 0 => return None,
             None => text.extend_from_slice(got),

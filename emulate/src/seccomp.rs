@@ -133,11 +133,21 @@ impl Listener {
 
     /// Gives the thread a copy of `source`, at `number` or at the lowest free one, and answers its call with that number.
     pub(crate) fn answer_fd(&self, id: u64, source: BorrowedFd<'_>, number: Option<RawFd>, cloexec: bool) -> io::Result<()> {
+        let flags = ADD_FD_SEND | if number.is_some() { ADD_FD_SET } else { 0 };
+        self.install(id, source, number.unwrap_or(0), flags, cloexec)
+    }
+
+    /// Gives the process a copy of `source` at `number`, and leaves the call without an answer.
+    pub(crate) fn add_fd(&self, id: u64, source: BorrowedFd<'_>, number: RawFd) -> io::Result<()> {
+        self.install(id, source, number, ADD_FD_SET, true)
+    }
+
+    fn install(&self, id: u64, source: BorrowedFd<'_>, number: RawFd, flags: u32, cloexec: bool) -> io::Result<()> {
         let raw = RawAddFd {
             id,
-            flags: ADD_FD_SEND | if number.is_some() { ADD_FD_SET } else { 0 },
+            flags,
             source: source.as_raw_fd() as u32,
-            number: number.unwrap_or(0) as u32,
+            number: number as u32,
             number_flags: if cloexec { libc::O_CLOEXEC as u32 } else { 0 },
         };
         // SAFETY: the request reads one `RawAddFd`, whose size is asserted above.

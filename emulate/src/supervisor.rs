@@ -10,9 +10,9 @@ use crate::faults::Faults;
 use crate::files::Told;
 use crate::launch;
 use crate::output::Line;
-use crate::paths::Tree;
 use crate::process::Processes;
 use crate::seccomp::{Answer, Listener, Notification};
+use crate::tree::Tree;
 use crate::world::World;
 
 /// What the loop waits for; process ids are other numbers.
@@ -291,12 +291,22 @@ impl Supervisor {
                 self.listener.answer(call.id, answer);
                 return;
             }
+            libc::SYS_getdents64 | libc::SYS_getdents => {
+                let answer = self.list(call, pid);
+                self.listener.answer(call.id, answer);
+                return;
+            }
+            libc::SYS_getcwd => {
+                let answer = self.current_directory(call);
+                self.listener.answer(call.id, answer);
+                return;
+            }
             libc::SYS_lseek => ("lseek", self.positioned(call, pid)),
             libc::SYS_pread64 | libc::SYS_preadv | libc::SYS_preadv2 => ("pread", self.positioned(call, pid)),
             libc::SYS_pwrite64 | libc::SYS_pwritev | libc::SYS_pwritev2 => ("pwrite", self.positioned(call, pid)),
             libc::SYS_fallocate => ("fallocate", self.positioned(call, pid)),
             libc::SYS_ftruncate => ("ftruncate", self.positioned(call, pid)),
-            libc::SYS_fstat => ("fstat", self.stat_device(call, pid)),
+            libc::SYS_fstat => ("fstat", self.stat_open(call, pid)),
             libc::SYS_execve | libc::SYS_execveat => {
                 let (answer, _) = self.replace(call, pid);
                 self.listener.answer(call.id, answer.unwrap_or(Answer::Continue));
@@ -320,7 +330,7 @@ impl Supervisor {
         self.answered(call, pid, None, (name, None), fields, told, start);
     }
 
-    /// Whether a call that makes a copy of a descriptor or maps one has nothing to do with a device.
+    /// Whether a call that makes a copy of a descriptor or maps one has nothing to do with what is ours.
     fn is_ordinary(&mut self, call: &Notification, pid: u32) -> bool {
         let [from, to, .., mapped, _] = call.args;
         let concerned: &[u64] = match call.nr {
@@ -329,7 +339,9 @@ impl Supervisor {
             libc::SYS_mmap => &[mapped],
             _ => return false,
         };
+        let duplicated = matches!(call.nr, libc::SYS_dup | libc::SYS_fcntl);
         concerned.iter().all(|&fd| self.processes.file(&self.world.memory, pid, fd as RawFd).is_none())
+            && !(duplicated && self.is_listed(pid, from as RawFd))
     }
 
     /// Gives the answer, if it was not given, and tells about it.

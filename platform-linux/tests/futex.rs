@@ -2,9 +2,8 @@
 
 use std::collections::HashSet;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use nrt_core::hooks::{Hooks, Wait};
 use nrt_linux::futex::{self, Scope};
@@ -12,22 +11,25 @@ use nrt_linux::{LinuxHooks, clock};
 
 static HOOKS: LinuxHooks = LinuxHooks::new();
 
+mod asleep;
+
+use asleep::until_asleep;
+
 #[test]
 fn a_waiter_sleeps_until_it_is_woken() {
     for scope in [Scope::Private, Scope::Shared] {
-        let word = AtomicU32::new(0);
-        let started = Instant::now();
+        let (word, waiter) = (AtomicU32::new(0), AtomicU64::new(0));
         thread::scope(|threads| {
             threads.spawn(|| {
+                waiter.store(HOOKS.thread_id(), Ordering::Release);
                 while word.load(Ordering::Acquire) == 0 {
                     assert_eq!(futex::wait(word.as_ptr(), 0, None, scope), Wait::Woken);
                 }
             });
-            thread::sleep(Duration::from_millis(30));
+            until_asleep(&waiter);
             word.store(1, Ordering::Release);
-            futex::wake(word.as_ptr(), 1, scope);
+            assert_eq!(futex::wake(word.as_ptr(), 1, scope), 1);
         });
-        assert!(started.elapsed() >= Duration::from_millis(30));
     }
 }
 
@@ -77,14 +79,15 @@ fn a_deadline_is_absolute_on_the_clock_of_the_hooks() {
 
 #[test]
 fn the_far_deadline_is_accepted() {
-    let word = AtomicU32::new(0);
+    let (word, waiter) = (AtomicU32::new(0), AtomicU64::new(0));
     thread::scope(|threads| {
         threads.spawn(|| {
+            waiter.store(HOOKS.thread_id(), Ordering::Release);
             while word.load(Ordering::Acquire) == 0 {
                 assert_eq!(HOOKS.wait(word.as_ptr(), 0, Some(u64::MAX)), Wait::Woken);
             }
         });
-        thread::sleep(Duration::from_millis(20));
+        until_asleep(&waiter);
         word.store(1, Ordering::Release);
         HOOKS.wake(word.as_ptr(), 1);
     });

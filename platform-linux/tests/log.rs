@@ -3,8 +3,8 @@
 use std::fmt::{self, Write as _};
 use std::io::Read as _;
 use std::os::fd::FromRawFd as _;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
 
 use nrt_core::hooks::{Hooks, Level};
 use nrt_linux::fd::{AsFd as _, IntoRawFd as _, OwnedFd};
@@ -12,6 +12,8 @@ use nrt_linux::log::Log;
 use nrt_linux::output::{self, Buffered};
 use nrt_linux::{Errno, LinuxHooks};
 use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
+
+mod asleep;
 
 /// The reading end as a file of std, and the writing end.
 fn pipe(flags: PipeFlags) -> (std::fs::File, OwnedFd) {
@@ -28,9 +30,17 @@ fn written(flags: PipeFlags, write: impl FnOnce(&OwnedFd) + Send) -> Vec<u8> {
     let (mut reader, writer) = pipe(flags);
     // The smallest pipe there is: long output cannot go in one piece.
     fcntl_setpipe_size(&writer, 4096).unwrap();
+    let id = AtomicU64::new(0);
     thread::scope(|threads| {
-        threads.spawn(move || write(&writer));
-        thread::sleep(Duration::from_millis(20));
+        let id = &id;
+        let all = threads.spawn(move || {
+            id.store(LinuxHooks::new().thread_id(), Ordering::Release);
+            write(&writer);
+        });
+        // It has written everything, or the pipe is full.
+        while !all.is_finished() && !asleep::sleeps(id.load(Ordering::Acquire)) {
+            thread::yield_now();
+        }
         let mut bytes = Vec::new();
         // In small sips, so that writes are cut at odd places.
         let mut sip = [0; 777];

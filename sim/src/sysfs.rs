@@ -47,6 +47,17 @@ pub fn category_name(host: bool, category: u32) -> &'static str {
     table.iter().find(|(_, number)| *number == category).map_or("uncategorized", |(name, _)| name)
 }
 
+/// Permissions of the attribute at `path` below the device's directory. Drivers up to 2.27, which are all that are modelled,
+/// show the number of cores and the neighbours to their owner only.
+#[must_use]
+pub fn attribute_mode(path: &str) -> u32 {
+    match path {
+        "reset" => 0o600,
+        "core_count" | "connected_devices" => 0o400,
+        _ => 0o444,
+    }
+}
+
 /// Gets the path of each attribute below the device's directory, and its text.
 pub type Visitor<'a> = dyn FnMut(fmt::Arguments<'_>, fmt::Arguments<'_>) + 'a;
 

@@ -19,8 +19,14 @@ pub(super) fn tell(wanted: &Info, env: &Env<'_>) -> Result<Exit, Exit> {
     let found = driver.machine();
     let holders = Holders::of(driver.system(), found.nodes);
     let look = |number| {
+        // Where the driver lets nobody in, the list says whose size it shows.
+        let attached = wanted.attach && driver.attach(number).is_ok();
         // It is one of the connection's, in the process that connected.
         let info = driver.info(number).ok()?;
+        if attached {
+            // Nothing is mapped and no request is under way.
+            let _ = driver.detach(number);
+        }
         Some(Device { info, held: driver.held_cores(number).ok() })
     };
     let instance = sysfs::attribute(driver.system(), found.first_node(), "info/architecture/instance_type");

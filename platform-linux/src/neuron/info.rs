@@ -16,6 +16,26 @@ use crate::request::{
 /// HBM channels a device can have.
 pub const MAX_CHANNELS: usize = 4;
 
+/// Where the size of the HBM is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SizeSource {
+    /// The driver tells it: of open devices, on the third architecture and later.
+    Driver,
+    /// The architecture has it. A hardware emulator may have less.
+    Architecture,
+}
+
+impl SizeSource {
+    /// In a word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Driver => "driver",
+            Self::Architecture => "architecture",
+        }
+    }
+}
+
 /// One device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceInfo {
@@ -35,9 +55,10 @@ pub struct DeviceInfo {
     pub cores: u32,
     /// HBM channels.
     pub channels: u32,
-    /// Bytes of one channel as the architecture has them, the firmware's 16 MiB included: drivers tell the size of open devices only,
-    /// see [`LinuxDriver::channel_bytes`].
+    /// Bytes of one channel, the firmware's 16 MiB included.
     pub channel_bytes: u64,
+    /// Who says so.
+    pub channel_bytes_source: SizeSource,
     /// Bytes in use on each channel, by all processes, counted by the core that allocated them and without the firmware's
     /// part; `None` when the driver's files cannot be read.
     pub channel_used: [Option<u64>; MAX_CHANNELS],
@@ -57,7 +78,9 @@ pub struct Attached {
 }
 
 impl<S: System> LinuxDriver<S> {
-    /// Tells about the `device`-th device. Takes no process slot.
+    /// Tells about the `device`-th device. Takes no process slot: a device that is not open is not opened, because an open
+    /// waits for the end of a reset, is one of 16 (`driver-abi` §3), and what it makes impossible for others in the meantime
+    /// is not this call's to decide. So the size of its HBM is the architecture's; see [`attach`](Self::attach).
     ///
     /// # Errors
     /// [`Refusal`] for a device there is not, and in a forked child.
@@ -70,6 +93,9 @@ impl<S: System> LinuxDriver<S> {
         let channels = arch.channels_per_device();
         let per_channel = |channel| (channel < channels).then(|| sysfs::channel_memory(self.system(), node, arch, channel))?;
         let per_core = |core| (core < machine.cores_per_device).then(|| sysfs::core_memory(self.system(), node, core))?;
+        let told = self.channel_bytes(device, 0).ok().filter(|&bytes| bytes != 0);
+        let (channel_bytes, channel_bytes_source) =
+            told.map_or((arch.hbm_bytes(), SizeSource::Architecture), |bytes| (bytes, SizeSource::Driver));
         let bdf = DeviceBdfExt::of(machine.first_node(), node).and_then(|question| self.ask_misc(question).ok());
         Ok(DeviceInfo {
             node,
@@ -80,7 +106,8 @@ impl<S: System> LinuxDriver<S> {
             neighbours: sysfs::neighbours(self.system(), node),
             cores: machine.cores_per_device,
             channels,
-            channel_bytes: arch.hbm_bytes(),
+            channel_bytes,
+            channel_bytes_source,
             channel_used: core::array::from_fn(|channel| per_channel(channel as u32)),
             core_used: core::array::from_fn(|core| per_core(core as u32)),
         })

@@ -70,7 +70,7 @@ pub use cores::{Conflict, CoreError, CoreMap, Reservation};
 pub use fault::{Fault, Refusal};
 pub use forms::{AllocForm, BIG_CORE_MAPS, Forms};
 pub use holders::{Holder, Holders, MAX_HOLDERS};
-pub use info::{Attached, DeviceInfo, MAX_CHANNELS};
+pub use info::{Attached, DeviceInfo, MAX_CHANNELS, SizeSource};
 pub use status::status;
 pub use system::{KernelPath, Kind, Linux, System};
 pub use version::{DriverVersion, RuntimeRange};

@@ -1,12 +1,15 @@
 //! What can be told without starting a thread: these tests have a libc, so `enable` must not be called. Running threads
 //! are exercised by the program `start-check` of the appliance.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rustix::io::Errno;
 
 use super::control::Control;
 use super::{MappedStack, ThreadStack, scope, spawn};
+
+#[path = "../../tests/asleep/mod.rs"]
+mod asleep;
 
 static STACK: ThreadStack<8192> = ThreadStack::new();
 
@@ -110,11 +113,15 @@ fn every_waiter_learns_of_the_end() {
     let control = Control::new();
     control.claim().unwrap();
     control.prepare();
+    let waiters = [const { AtomicU64::new(0) }; 3];
     std::thread::scope(|scope| {
-        for _ in 0..3 {
-            scope.spawn(|| control.wait_for_end());
+        for waiter in &waiters {
+            scope.spawn(|| {
+                waiter.store(u64::from(rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs()), Ordering::Release);
+                control.wait_for_end();
+            });
         }
-        std::thread::sleep(std::time::Duration::from_millis(50));
+        waiters.iter().for_each(asleep::until_asleep);
         end(&control);
         // As the kernel does: one waiter, not private.
         crate::futex::wake(control.word(), 1, crate::futex::Scope::Shared);

@@ -172,7 +172,7 @@ fn closing_under_requests() {
     const OPENINGS: u32 = 300;
     let driver = Setup::cayman(1).connect();
     let request = nrt_core::driver::AllocRequest { size: 64, align: 0, host: false, channel: 0, nc_id: 0, category: 9 };
-    let (moved, done) = (AtomicU32::new(0), AtomicBool::new(false));
+    let (moved, done, pause) = (AtomicU32::new(0), AtomicBool::new(false), AtomicBool::new(false));
     let once = |seed: u8| -> Result<bool, Errno> {
         let range = driver.allocate(0, &request).map_err(Fault::errno)?;
         let bytes = [seed; 64];
@@ -184,11 +184,14 @@ fn closing_under_requests() {
     };
     std::thread::scope(|scope| {
         for seed in 1..=2u8 {
-            let (moved, done, once) = (&moved, &done, &once);
+            let (moved, done, pause, once) = (&moved, &done, &pause, &once);
             scope.spawn(move || {
                 while !done.load(Ordering::Relaxed) {
-                    // Time in which nothing is under way, so that the device can be closed at all.
-                    std::thread::sleep(std::time::Duration::from_micros(20));
+                    if pause.load(Ordering::Relaxed) {
+                        // A close was refused: with nothing under way, the device can be closed at all.
+                        std::thread::yield_now();
+                        continue;
+                    }
                     match once(seed) {
                         Ok(same) => {
                             assert!(same, "bytes of somebody else");
@@ -208,7 +211,10 @@ fn closing_under_requests() {
             }
             while let Err(fault) = driver.detach(0) {
                 assert_eq!(fault, Fault::Refused(Refusal::InUse(0)));
+                pause.store(true, Ordering::Relaxed);
+                std::thread::yield_now();
             }
+            pause.store(false, Ordering::Relaxed);
             driver.system().settle();
         }
         done.store(true, Ordering::Relaxed);

@@ -1,6 +1,6 @@
 //! What the devices tell of themselves.
 
-use nrt_linux::neuron::sysfs;
+use nrt_linux::neuron::{SizeSource, sysfs};
 
 use crate::fake::Setup;
 
@@ -30,6 +30,7 @@ fn a_device_with_its_files() {
     let driver = with_files().connect();
     let info = driver.info(1).unwrap();
     assert_eq!((info.node, info.cores, info.channels, info.channel_bytes), (1, 8, 4, 24 << 30));
+    assert_eq!(info.channel_bytes_source, SizeSource::Architecture, "nobody asked to open the device");
     assert_eq!(info.name.as_deref(), Some("Trainium2"));
     assert_eq!(info.instance.as_deref(), Some("Trn2"));
     assert_eq!(info.serial.as_deref(), Some("00ab"));

@@ -61,7 +61,7 @@ fn what_is_accepted() {
 
 #[test]
 fn the_list_of_devices() {
-    let info = |device, json| Ok(Command::Info(Info { device, json }));
+    let info = |device, json| Ok(Command::Info(Info { device, json, attach: false }));
     assert_eq!(parse(&["--info"]), info(None, false));
     assert_eq!(parse(&["--json", "--info", "--log", "info"]), info(None, true));
     assert_eq!(parse(&["--device=/dev/neuron3", "--info"]), info(Some(3), false));

@@ -61,9 +61,42 @@ fn holders_are_listed() {
     let text = |wanted: &str| assert!(outcome.stdout.contains(wanted), "{wanted}: {outcome:?}");
     text("instance type Trn2, architecture cayman, driver 2.26.5.0, logical core size 2\n");
     text("\n0        8        4         96.000GB     1.000GB      ");
-    text(" 2-5\n  HBM 0: 24.000GB, used 1.000GB\n  HBM 1: 24.000GB, used 0.000B\n");
+    text(" 2-5\n  HBM 0: 24.000GB (by architecture), used 1.000GB\n  HBM 1: 24.000GB (by architecture), used 0.000B\n");
     text(&format!("\n  process {pid} (device) may hold cores\n"));
     text("\n1        8        4         96.000GB     0.000B       ");
+}
+
+/// The size of the HBM is the architecture's and called so, unless the devices may be opened and one of 16 places is free.
+#[test]
+fn sizes_say_whose_they_are() {
+    let told = |options: &[&str], arguments: &[&str]| {
+        let outcome = emulate(options, &[&[appliance(), "--info", "--json"], arguments].concat());
+        let list: Value = serde_json::from_str(&outcome.stdout).unwrap_or_else(|error| panic!("{error}: {outcome:?}"));
+        let device = &list["neuron_devices"][1];
+        let sizes = (device["hbm"][3]["memory_size"].as_u64(), device["memory_size"].as_u64());
+        (device["hbm_size_source"].as_str().map(str::to_owned), sizes)
+    };
+    let architecture = (Some("architecture".to_owned()), (Some(24 << 30), Some(96 << 30)));
+    let small = ["--devices", "2", "--hbm", "4G"];
+    assert_eq!(told(&small, &[]), architecture);
+    assert_eq!(told(&small, &["--attach"]), (Some("driver".to_owned()), (Some(4 << 30), Some(16 << 30))));
+    // The misc descriptor and the first device are opened, the second is not.
+    assert_eq!(told(&[&small[..], &["--fail", "OPEN:3:EBUSY"]].concat(), &["--attach"]), architecture);
+    let old = list(&["--arch", "trn1", "--hbm", "4G"]);
+    assert_eq!(old["neuron_devices"][0]["hbm_size_source"], "architecture");
+    // Whoever is attached stays so, and keeps its cores.
+    let script = format!(
+        "mkfifo $DIR/in; {} --hold <$DIR/in >$DIR/out & holder=$!\n\
+         exec 9>$DIR/in\n\
+         until grep -q holding $DIR/out 2>/dev/null; do sleep 0.05; done\n\
+         {program} --info --attach --json >/dev/null; {program} --info --attach\n\
+         exec 9>&-; wait $holder && echo held",
+        device(),
+        program = appliance(),
+    );
+    let outcome = emulate(&small, &["sh", "-c", &script]);
+    assert!(outcome.stdout.contains("  HBM 0: 4.000GB (by driver), used 1.000GB\n"), "{outcome:?}");
+    assert!(outcome.stdout.ends_with("held\n"), "{outcome:?}");
 }
 
 #[test]
@@ -74,6 +107,7 @@ fn command_lines_that_do_not_go_together() {
         assert!(outcome.stderr.contains(text), "{outcome:?}");
     };
     refused("--info deployment.json", "--info: excludes an option given before, expected either --info or a deployment");
+    refused("--attach", "--attach: means nothing by itself, expected --info with it");
     refused("--info --simulate sunda", "either --info or --simulate");
     refused("--device /tmp/neuron0", "expected a device node, /dev/neuron0 to /dev/neuron63");
     refused("--device /dev/neuron64", "expected a device node");

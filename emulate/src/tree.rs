@@ -1,0 +1,93 @@
+//! Directories that stand for those of the driver, so that programs can open them and go there.
+
+use std::cell::RefCell;
+use std::ffi::{CString, OsStr};
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+/// The host's directories above those of the driver.
+const ABOVE: [&str; 6] = ["", "sys", "sys/class", "sys/devices", "sys/devices/virtual", "sys/module"];
+
+/// A copy of the driver's directories that lasts as long as the emulator. They are empty: what is in them is told by the
+/// emulator. Above them are links to what the host has there, so that a path with `..` leads to where it should.
+#[derive(Default)]
+pub(crate) struct Tree {
+    root: RefCell<Option<PathBuf>>,
+}
+
+/// Makes a directory that everybody may go to.
+fn make(path: &Path) -> io::Result<()> {
+    match fs::create_dir(path) {
+        Ok(()) => fs::set_permissions(path, Permissions::from_mode(0o755)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Makes the place of the tree.
+fn plant() -> io::Result<PathBuf> {
+    let template = std::env::temp_dir().join("nrt-emulate-XXXXXX");
+    let mut template = CString::new(template.as_os_str().as_bytes())?.into_bytes_with_nul();
+    // SAFETY: a writable C string that ends in the six characters the call replaces.
+    if unsafe { libc::mkdtemp(template.as_mut_ptr().cast()) }.is_null() {
+        return Err(io::Error::last_os_error());
+    }
+    template.pop();
+    let root = PathBuf::from(OsStr::from_bytes(&template));
+    fs::set_permissions(&root, Permissions::from_mode(0o755))?;
+    for place in ABOVE {
+        make(&root.join(place))?;
+    }
+    for place in ABOVE {
+        let host = Path::new("/").join(place);
+        for entry in fs::read_dir(&host).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            if !name.as_bytes().starts_with(b"neuron") {
+                // Those that lead on to the driver's directories are there.
+                let _ = symlink(host.join(&name), root.join(place).join(&name));
+            }
+        }
+    }
+    Ok(root)
+}
+
+impl Tree {
+    /// A descriptor of the directory that stands for `path`.
+    pub(crate) fn directory(&self, path: &str) -> io::Result<OwnedFd> {
+        let mut root = self.root.borrow_mut();
+        if root.is_none() {
+            *root = Some(plant()?);
+        }
+        let mut place = root.clone().unwrap_or_default();
+        for part in path.split('/').filter(|part| !part.is_empty()) {
+            place.push(part);
+            make(&place)?;
+        }
+        Ok(fs::File::open(place)?.into())
+    }
+
+    /// Whether there is a directory of it that a program may have.
+    pub(crate) fn is_used(&self) -> bool {
+        self.root.borrow().is_some()
+    }
+
+    /// The path that a place in the tree stands for.
+    pub(crate) fn shown(&self, place: &Path) -> Option<PathBuf> {
+        let root = self.root.borrow();
+        let rest = place.strip_prefix(root.as_ref()?).ok()?;
+        Some(Path::new("/").join(rest))
+    }
+}
+
+impl Drop for Tree {
+    fn drop(&mut self) {
+        if let Some(root) = self.root.borrow().as_ref() {
+            // A directory that cannot be removed is left where temporary files are.
+            let _ = fs::remove_dir_all(root);
+        }
+    }
+}
