@@ -33,7 +33,10 @@ trait Ranges {
     fn give(&mut self, range: Self::Range);
 }
 
-struct Nrt(ReservedHbm<NullDriver, LinuxHooks>);
+/// Reservations on the null driver.
+pub type Reserved = ReservedHbm<NullDriver, LinuxHooks>;
+
+struct Nrt(Reserved);
 
 /// A range of nothing.
 const NO_RANGE: DeviceRange = DeviceRange {
@@ -49,18 +52,33 @@ const NO_RANGE: DeviceRange = DeviceRange {
     nc_id: 0,
 };
 
+/// Carves a range; `None` when there is no room.
+#[inline]
+pub fn carve(reserved: &Reserved, bytes: u64) -> Option<DeviceRange> {
+    let request = AllocRequest { size: bytes, align: 0, host: false, channel: 0, nc_id: 0, category: CATEGORY };
+    let mut range = NO_RANGE;
+    reserved.alloc(0, &request, &mut range).ok()?;
+    Some(range)
+}
+
+/// Gives a range back.
+///
+/// # Panics
+/// When it is refused.
+#[inline]
+pub fn give(reserved: &Reserved, range: &DeviceRange) {
+    assert!(reserved.free(0, range).is_ok());
+}
+
 impl Ranges for Nrt {
     type Range = DeviceRange;
     #[inline]
     fn carve(&mut self, bytes: u64) -> Option<DeviceRange> {
-        let request = AllocRequest { size: bytes, align: 0, host: false, channel: 0, nc_id: 0, category: CATEGORY };
-        let mut range = NO_RANGE;
-        self.0.alloc(0, &request, &mut range).ok()?;
-        Some(range)
+        carve(&self.0, bytes)
     }
     #[inline]
     fn give(&mut self, range: DeviceRange) {
-        assert!(self.0.free(0, &range).is_ok());
+        give(&self.0, &range);
     }
 }
 
@@ -199,7 +217,7 @@ struct Peers<'s> {
 }
 
 impl<'s> Peers<'s> {
-    fn new(script: &'s Script, nrt: ReservedHbm<NullDriver, LinuxHooks>) -> Self {
+    fn new(script: &'s Script, nrt: Reserved) -> Self {
         let granules = (SPACE / GRANULE) as u32;
         Self {
             script,
@@ -212,12 +230,7 @@ impl<'s> Peers<'s> {
 }
 
 /// The scenario of a script. An operation is two steps of it: one range carved and one given back, if they are as many.
-fn scenario(
-    name: &'static str,
-    operation: &'static str,
-    script: &'static Script,
-    nrt: ReservedHbm<NullDriver, LinuxHooks>,
-) -> Scenario<'static> {
+fn scenario(name: &'static str, operation: &'static str, script: &'static Script, nrt: Reserved) -> Scenario<'static> {
     let peers: &'static Peers<'static> = Box::leak(Box::new(Peers::new(script, nrt)));
     fn work<A: Ranges>(replay: &'static Alone<Replay<A>>, script: &'static Script) -> Box<dyn Fn(usize, u32) + Sync> {
         // SAFETY: see `Alone`.
@@ -263,7 +276,11 @@ fn scenario(
 }
 
 /// A reservation of the whole space on a core and channel of its own.
-fn reserved() -> ReservedHbm<NullDriver, LinuxHooks> {
+///
+/// # Panics
+/// When there is no memory for its records.
+#[must_use]
+pub fn reserved() -> Reserved {
     // SAFETY: zeroed memory is an unclaimed storage.
     let storage: &'static ReserveStorage<1, 1, RECORDS> = Box::leak(unsafe { Box::new_zeroed().assume_init() });
     let driver = ReservedHbm::new(NullDriver { devices: 1 }, LinuxHooks::new(), storage);

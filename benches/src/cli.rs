@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use nrt_linux::hooks::LinuxHooks;
 
 use crate::copy::Copies;
-use crate::counts::{self, Missing};
+use crate::counts;
 use crate::measure::{self, Effort, Scenario};
 use crate::models::Models;
 use crate::replay::Replay;
@@ -25,11 +25,13 @@ usage: cargo bench -p nrt-benches [-- OPTIONS]
                    {\"alloc\": ID, \"bytes\": N} and {\"free\": ID}
   --filter TEXT    only scenarios whose name contains TEXT
   --list           names of the scenarios and of who takes part
-  --counts         instructions per operation instead of times (needs valgrind)
+  --counts         instructions, locked ones and cache lines per operation instead of times; x86-64 only
+  --counts --check   the same, and compares with the committed counts
+  --counts --accept  the same, and makes them the committed ones
   --help           this text
 
 Times go to nrt-bench/results.json and report.html in the target directory, counts to nrt-bench/counts.json.
-Exit status: 0 done; 1 something was left over or could not be written; 2 bad command line; 3 valgrind is missing.
+Exit status: 0 done; 1 something was left over, could not be written, or differs from what is committed; 2 bad command line.
 ";
 
 /// What to do.
@@ -38,8 +40,15 @@ enum Command {
     Help,
     List,
     Measure { quick: bool },
-    Counts,
-    CountCase { name: String, live: u32 },
+    Counts(Against),
+}
+
+/// What becomes of counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Against {
+    Nothing,
+    Check,
+    Accept,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -61,13 +70,12 @@ fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Arguments, Strin
             "--trace" => parsed.trace = Some(value()?),
             "--filter" => parsed.filter = value()?,
             "--list" => parsed.command = Command::List,
-            "--counts" => parsed.command = Command::Counts,
-            "--help" | "-h" => parsed.command = Command::Help,
-            "--count-case" => {
-                let (name, live) = (value()?, value()?);
-                let live = live.parse().ok().filter(|&live| live > 0).ok_or("--count-case needs a name and a number")?;
-                parsed.command = Command::CountCase { name, live };
+            "--counts" => parsed.command = Command::Counts(Against::Nothing),
+            "--check" | "--accept" => {
+                let Command::Counts(against) = &mut parsed.command else { return Err(format!("{argument} goes with --counts")) };
+                *against = if argument == "--check" { Against::Check } else { Against::Accept };
             }
+            "--help" | "-h" => parsed.command = Command::Help,
             _ => return Err(format!("unknown argument {argument:?}")),
         }
     }
@@ -96,9 +104,7 @@ pub fn main() -> ExitCode {
         Command::Measure { quick } => {
             read(trace.as_deref()).and_then(|script| times(if quick { Effort::QUICK } else { Effort::FULL }, &filter, script))
         }
-        Command::Counts => return counts(),
-        Command::CountCase { name, live } if counts::work(&name, live) => Ok(()),
-        Command::CountCase { name, .. } => Err(format!("no case {name:?}")),
+        Command::Counts(against) => counts(against),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -211,19 +217,19 @@ fn times(effort: Effort, filter: &str, trace: Option<&'static Script>) -> Result
     write(&directory, "report.html", &html::page(&results, &verdicts)?)
 }
 
-fn counts() -> ExitCode {
-    let directory = machine::results_directory();
-    let counted =
-        std::fs::create_dir_all(&directory).map_err(|error| Missing::Other(format!("{}: {error}", directory.display())));
-    match counted.and_then(|()| counts::count(&directory)).map(|json| write(&directory, "counts.json", &format!("{json:#}\n"))) {
-        Ok(Ok(())) => ExitCode::SUCCESS,
-        Err(Missing::Valgrind) => {
-            eprintln!("instructions are counted by valgrind's callgrind, and valgrind is not installed");
-            ExitCode::from(3)
-        }
-        Ok(Err(error)) | Err(Missing::Other(error)) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
+fn counts(against: Against) -> Result<(), String> {
+    let rows = counts::count(counts::Sample::FULL)?;
+    print!("{}", counts::table(&rows));
+    match against {
+        Against::Nothing => Ok(()),
+        Against::Accept => counts::committed::accept(&rows),
+        Against::Check => {
+            let left_out = counts::committed::check(&rows).map_err(|wrong| {
+                format!("{wrong}\nIf that is meant: cargo bench -p nrt-benches -- --counts --accept, and commit what it writes.")
+            })?;
+            left_out.iter().for_each(|what| println!("NOT COMPARED: {what}"));
+            println!("as committed");
+            Ok(())
         }
     }
 }
@@ -251,6 +257,10 @@ mod tests {
             |quick, filter: &str| Ok(Arguments { command: Command::Measure { quick }, filter: filter.into(), trace: None });
         assert_eq!(of(&["--bench"]), measure(false, ""));
         assert_eq!(of(&["--quick", "--filter", "node", "--bench"]), measure(true, "node"));
-        assert!(of(&["--filter"]).is_err() && of(&["--fast"]).is_err() && of(&["--count-case", "x", "0"]).is_err());
+        assert!(of(&["--filter"]).is_err() && of(&["--fast"]).is_err() && of(&["--check"]).is_err());
+        let counts = |against| Ok(Arguments { command: Command::Counts(against), filter: String::new(), trace: None });
+        assert_eq!(of(&["--counts", "--bench"]), counts(Against::Nothing));
+        assert_eq!(of(&["--counts", "--check"]), counts(Against::Check));
+        assert_eq!(of(&["--counts", "--accept"]), counts(Against::Accept));
     }
 }

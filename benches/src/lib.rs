@@ -9,7 +9,7 @@
 //! * [`floor`], [`pool`], [`node`], [`acquire`], [`models`], [`drain`], [`carve`], [`copy`], [`replay`] — what is measured. A new group is a function that gives
 //!   [`Scenario`](measure::Scenario)s, added to the list in [`cli`].
 //! * [`bars`] — the ratios that have a name and a bar.
-//! * [`counts`] — instructions per operation; [`report`], [`html`], [`machine`] — tables and files; [`trace`] — loads.
+//! * [`counts`] — what an operation executes; [`report`], [`html`], [`machine`] — tables and files; [`trace`] — loads.
 #![deny(missing_docs, unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
 
 pub mod acquire;

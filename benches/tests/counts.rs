@@ -1,9 +1,19 @@
-//! What valgrind is to watch can run. A process of its own: the C side counts for the whole process.
+//! Operations can be executed one instruction at a time. A process of its own: the trap's handler is the process's.
+
+use nrt_benches::counts;
 
 #[test]
-fn every_count_has_work_to_watch() {
-    for name in ["nrt-node-allocate", "c-node-free", "nrt-run", "c-look-up"] {
-        assert!(nrt_benches::counts::work(name, 10), "{name}");
+fn every_operation_is_taken_apart() {
+    let rows = counts::count(counts::Sample { warm: 3, operations: 2 }).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(rows.len(), 22, "eleven operations, beside few and beside many");
+    for row in &rows {
+        assert!(row.median > 0 && row.most.instructions >= row.median, "{row:?}");
+        assert!(row.most.locked > 0 && row.most.written > 0 && row.most.turns > 0, "{row:?}");
+        assert!(row.listing.lines().count() <= row.median as usize + 1, "{row:?}");
     }
-    assert!(!nrt_benches::counts::work("nothing of this name", 10));
+    let allocate = &rows[1];
+    assert_eq!((allocate.name, allocate.live), ("nrt: allocate", 10));
+    assert_eq!(allocate.listing.matches("lock ").count() + allocate.listing.matches("xchg [").count(), 4, "{}", allocate.listing);
+    let text = counts::table(&rows);
+    assert_eq!(text.lines().count(), 23);
 }

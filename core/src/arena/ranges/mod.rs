@@ -100,6 +100,15 @@ pub(crate) enum NoRange {
     Records,
 }
 
+/// The next multiple of `align`, a power of two; without the division that it takes for any other number.
+#[inline]
+const fn aligned(start: u64, align: u64) -> Option<u64> {
+    match start.checked_add(align - 1) {
+        Some(end) => Some(end & !(align - 1)),
+        None => None,
+    }
+}
+
 /// Sums over the ranges of a pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sums {
@@ -240,8 +249,8 @@ impl RangePool {
             self.step();
             // SAFETY: runs in bins are free runs of this pool.
             let run = unsafe { runs.pointer(index - 1).as_ref() };
-            let fits = run.start.checked_next_multiple_of(align).and_then(|start| start.checked_add(bytes));
-            if fits.is_some_and(|end| end <= run.start + run.bytes) {
+            let end = aligned(run.start, align).and_then(|start| start.checked_add(bytes));
+            if end.is_some_and(|end| end <= run.start + run.bytes) {
                 return Some(index - 1);
             }
             index = run.next;
@@ -262,7 +271,8 @@ impl RangePool {
         // SAFETY: by contract; records just taken are this pool's alone; neighbours in address are runs of this pool.
         unsafe {
             let raw = runs.pointer(index).as_ptr();
-            let start = (*raw).start.next_multiple_of(align);
+            // It was found to fit, so there is such a start.
+            let start = aligned((*raw).start, align).ok_or(NoRange::Room)?;
             let front = start - (*raw).start;
             let back = (*raw).bytes - front - bytes;
             let for_range = if front == 0 { index } else { self.take_record(runs).ok_or(NoRange::Records)? };
