@@ -1,9 +1,10 @@
 //! The arguments that say where debug information is.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use crate::error::Unreadable;
 use crate::types::Options;
 
 /// Where debug information is, if not in the file itself.
@@ -18,6 +19,17 @@ pub struct SourceArguments {
 }
 
 impl SourceArguments {
+    /// Refuses them where no file is read.
+    ///
+    /// # Errors
+    /// Wrong usage, if any was given and there is no file.
+    pub fn need(&self, file: Option<&Path>) -> Result<(), Unreadable> {
+        if file.is_some() || (self.debug_file.is_none() && self.debug_dir.is_empty()) {
+            return Ok(());
+        }
+        Err(Unreadable::usage("--debug-file, --debug-dir", "no file is read", "--elf FILE with them"))
+    }
+
     /// Puts them into options.
     pub fn apply(&self, options: &mut Options) {
         options.debug_file.clone_from(&self.debug_file);

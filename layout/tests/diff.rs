@@ -82,6 +82,19 @@ fn named_types_bring_what_they_hold() {
 }
 
 #[test]
+fn a_name_that_neither_file_has_is_no_agreement() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let old = build(directory.path(), "old", OLD);
+    let old = old.to_str().expect("UTF-8");
+    let output = layout(&["diff", old, old, "s", "sss"]);
+    assert_eq!(code(&output), 2);
+    assert!(text(&output.stderr).contains("sss: is a type of neither file"), "{}", text(&output.stderr));
+    let table = write(directory.path(), "t.csv", include_bytes!("../tables/layout.csv"));
+    assert_eq!(code(&layout(&["diff", table.to_str().expect("UTF-8"), old, "sss"])), 2);
+    assert!(text(&layout(&["diff", old, old, "inner"]).stdout).starts_with("1 type compared: no change"));
+}
+
+#[test]
 fn suppressed_changes() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let rules = write(directory.path(), "rules", b"s.id resized # known\ns.* moved\ns resized\n");
@@ -111,5 +124,8 @@ fn a_table_on_one_side() {
         let out = text(&output.stdout);
         assert!(out.contains(&format!("tdrv_scratchpad_info_t.size: {words}")) && out.contains("2 moved"), "{out}");
     }
+    let other = source.replace("uint64_t size", "uint64_t length");
+    let out = text(&layout(&["diff", table, build(directory.path(), "other", &other).to_str().expect("UTF-8")]).stdout);
+    assert!(out.contains("tdrv_scratchpad_info_t.size: was offset 8") && out.contains("length: now offset 16"), "{out}");
     assert_eq!(code(&layout(&["diff", table, table])), 2);
 }

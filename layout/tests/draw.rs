@@ -202,6 +202,21 @@ fn a_struct_of_a_file_is_drawn_as_it_is_there() {
     {
         assert!(svg.contains(words), "no {words:?} in\n{svg}");
     }
+    // The same from a file whose debug information is elsewhere.
+    let (stripped, kept) = (directory.path().join("stripped"), directory.path().join("kept"));
+    for (tool, arguments) in [("objcopy", &["--only-keep-debug"][..]), ("strip", &["-o"])] {
+        let (from, to) = if tool == "strip" { (stripped.to_str(), file) } else { (Some(file), kept.to_str().expect("UTF-8")) };
+        let done = std::process::Command::new(tool).args(arguments).arg(from.expect("UTF-8")).arg(to).status();
+        assert!(done.expect("binutils are installed").success());
+    }
+    let (stripped, kept) = (stripped.to_str().expect("UTF-8"), kept.to_str().expect("UTF-8"));
+    assert_eq!(code(&layout(&["draw", "outer", "--elf", stripped])), 3);
+    let apart = layout(&["draw", "outer", "--elf", stripped, "--debug-file", kept]);
+    assert_eq!(text(&apart.stdout), svg, "{}", text(&apart.stderr));
+    let emitted = layout(&["emit", "json", "outer", "--elf", stripped, "--debug-file", kept]);
+    assert!(code(&emitted) == 0 && text(&emitted.stdout).contains("\"outer\""), "{}", text(&emitted.stderr));
+    assert_eq!(code(&layout(&["emit", "json", "dmem_t", "--debug-file", kept])), 2);
+    assert_eq!(code(&layout(&["draw", "dmem_t", "--debug-dir", "/tmp"])), 2);
     let absent = layout(&["draw", "nowhere_t", "--elf", file]);
     assert_eq!(code(&absent), 2);
     assert!(text(&absent.stderr).contains("nowhere_t"), "{}", text(&absent.stderr));

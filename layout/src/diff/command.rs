@@ -32,7 +32,7 @@ Compatible:   appended, padding_used, renamed, added.
 Exit codes:
   0  no change, or none that --fail-on asks for
   1  something changed
-  2  wrong usage
+  2  wrong usage, or a name that neither file has
   3  something could not be read";
 
 /// Compare two files, or a documented table and a file.
@@ -120,13 +120,19 @@ impl Diff {
             return Err(Unreadable::usage("--debug-file", "is for one file", "--debug-dir for two"));
         }
         let (old, new) = (Database::read(&self.old, &options)?, Database::read(&self.new, &options)?);
-        for name in self.types.iter().filter(|name| !self.regex && old.named(name).is_empty() && new.named(name).is_empty()) {
-            eprintln!("nrt-layout: neither file has a type {name}");
-        }
+        self.known(|name| !old.named(name).is_empty() || !new.named(name).is_empty())?;
         if self.types.is_empty() || self.regex {
             return Ok(compare(&old, &new));
         }
         Ok(compare_names(&old, &new, self.types.clone()))
+    }
+
+    /// Refuses a name that nothing has: nothing would be compared, and nothing said to differ.
+    fn known(&self, is: impl Fn(&str) -> bool) -> Result<(), Unreadable> {
+        match self.types.iter().find(|name| !self.regex && !is(name)) {
+            Some(name) => Err(Unreadable::usage(name, "is a type of neither file", "a type of one of them")),
+            None => Ok(()),
+        }
     }
 
     /// A table is compared as `check` does; `backwards` = the table is the new side.
@@ -135,6 +141,7 @@ impl Diff {
         let text = std::fs::read_to_string(table)
             .map_err(|error| Unreadable::new(&place, error.to_string(), "a readable csv table in UTF-8"))?;
         let table = Table::with_layout(&text, &place)?;
+        self.known(|name| table.structure(name).is_some() || table.enumeration(name).is_some())?;
         let mut options = Options::all();
         self.source.apply(&mut options);
         let report: Report = check_file(&table, elf, options)?;
@@ -158,6 +165,7 @@ impl Diff {
             let words = |value: &serde_json::Value| match value {
                 serde_json::Value::Null => String::new(),
                 serde_json::Value::String(text) => text.clone(),
+                other if mismatch.kind.ends_with("_field") => format!("offset {other}"),
                 other => format!("{} {other}", mismatch.kind.replace('_', " ")),
             };
             let (mut old, mut new) = (words(&mismatch.expected), words(&mismatch.found));

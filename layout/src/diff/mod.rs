@@ -170,7 +170,8 @@ impl Changes {
             .collect();
         let found = if counts.is_empty() { "no change".into() } else { counts.join(", ") };
         let hidden = if self.suppressed > 0 { format!(" ({} suppressed)", self.suppressed) } else { String::new() };
-        out.push_str(&format!("{} types compared: {found}{hidden}\n", self.compared));
+        let types = if self.compared == 1 { "type" } else { "types" };
+        out.push_str(&format!("{} {types} compared: {found}{hidden}\n", self.compared));
         out
     }
 }

@@ -13,6 +13,7 @@ use clap::Args;
 use crate::emit::shape::{Kind, Member, Record, Shapes};
 use crate::emit::{deliver, from_documents, from_file};
 use crate::error::Unreadable;
+use crate::source::SourceArguments;
 use panel::{WIDTH, id, inside, panel};
 
 /// Examples of the command line.
@@ -54,6 +55,8 @@ pub struct Request {
     /// File to write instead of standard output.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    source: SourceArguments,
 }
 
 /// Answers a request: the text to print and the exit code.
@@ -61,8 +64,9 @@ pub struct Request {
 /// # Errors
 /// A table or file that cannot be read, an output that cannot be written.
 pub fn run(request: &Request) -> Result<(String, u8), Unreadable> {
+    request.source.need(request.elf.as_deref())?;
     let (_, shapes) = match &request.elf {
-        Some(path) => from_file(path, &request.types)?,
+        Some(path) => from_file(path, &request.types, &request.source)?,
         None => from_documents(request.table.as_deref(), &request.types)?,
     };
     if request.tree {

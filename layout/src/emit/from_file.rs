@@ -9,6 +9,7 @@ use std::path::Path;
 use super::shape::{Enumeration, Kind, Member, Record, Shapes};
 use crate::error::Unreadable;
 use crate::found::is_unnamed;
+use crate::source::SourceArguments;
 use crate::table::{Table, pthread_size};
 use crate::types::{self, Database, Encoding, Keyword, Options, Pointer, Role, TypeId};
 
@@ -31,8 +32,10 @@ struct Reader<'a> {
 ///
 /// # Errors
 /// A file that cannot be read or has no debug information.
-pub fn shapes(path: &Path, table: &Table, names: &[String]) -> Result<Shapes, Unreadable> {
-    let types = Database::read(path, &Options::names(names.iter().cloned()))?;
+pub fn shapes(path: &Path, table: &Table, names: &[String], source: &SourceArguments) -> Result<Shapes, Unreadable> {
+    let mut options = Options::names(names.iter().cloned());
+    source.apply(&mut options);
+    let types = Database::read(path, &options)?;
     let file = path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
     let build = types.sources.first().map(|source| source.build_id.as_str()).filter(|id| !id.is_empty());
     let origin = build.map_or_else(|| file.clone(), |id| format!("{file}, build id {id}"));

@@ -13,6 +13,7 @@ use clap::{Args, ValueEnum};
 
 use crate::error::Unreadable;
 use crate::explain::claims::Claims;
+use crate::source::SourceArguments;
 use crate::table::Table;
 use shape::Shapes;
 
@@ -63,6 +64,8 @@ pub struct Request {
     /// File to write instead of standard output.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    source: SourceArguments,
 }
 
 /// Answers a request: the text to print and the exit code.
@@ -72,8 +75,9 @@ pub struct Request {
 pub fn run(request: &Request) -> Result<(String, u8), Unreadable> {
     // The script needs what it walks, whatever is asked for.
     let types = if request.format == Format::Gdb { &[] } else { request.types.as_slice() };
+    request.source.need(request.elf.as_deref())?;
     let (mut names, shapes) = match &request.elf {
-        Some(path) => from_file(path, types)?,
+        Some(path) => from_file(path, types, &request.source)?,
         None => from_documents(request.table.as_deref(), types)?,
     };
     if let Some(missing) = request.types.iter().find(|name| !known(&shapes, name)) {
@@ -128,13 +132,13 @@ pub fn from_documents(path: Option<&Path>, types: &[String]) -> Result<(Vec<Stri
 ///
 /// # Errors
 /// A file that cannot be read or has no debug information.
-pub fn from_file(path: &Path, types: &[String]) -> Result<(Vec<String>, Shapes), Unreadable> {
+pub fn from_file(path: &Path, types: &[String], source: &SourceArguments) -> Result<(Vec<String>, Shapes), Unreadable> {
     let table = Table::built_in()?;
     let all = || {
         let structs = table.structs.iter().map(|documented| documented.name.clone());
         structs.chain(table.enums.iter().map(|documented| documented.name.clone())).collect()
     };
     let names = if types.is_empty() { all() } else { types.to_vec() };
-    let shapes = from_file::shapes(path, &table, &names)?;
+    let shapes = from_file::shapes(path, &table, &names, source)?;
     Ok((names, shapes))
 }
