@@ -1,8 +1,22 @@
-//! How the programs of this package are linked: static, at a fixed address, with nothing from the system.
+//! How the programs of this package are linked: static, at a fixed address, with nothing from the system; and how large their
+//! static memory is.
+
+use std::path::Path;
+use std::{env, fs};
+
+/// Variable with the path of the one deployment that the program is built for.
+const DEPLOYMENT: &str = "NRT_APPLIANCE_DEPLOYMENT";
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=no-unwind-tables.ld");
+    link();
+    if let Err(error) = storage().and_then(|()| fits()) {
+        println!("cargo::error={error}");
+    }
+}
+
+fn link() {
     let arguments = [
         // No startup files and no libraries: `start` is all there is.
         "-nostartfiles",
@@ -18,8 +32,41 @@ fn main() {
         println!("cargo::rustc-link-arg-bins={argument}");
     }
     // Nor are they needed at all; a debugger that wants to walk the stack does so in a debug build, which keeps them.
-    if std::env::var("PROFILE").is_ok_and(|profile| profile == "release") {
-        let folder = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
+    if env::var("PROFILE").is_ok_and(|profile| profile == "release") {
+        let folder = env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
         println!("cargo::rustc-link-arg-bins=-Wl,-T,{folder}/no-unwind-tables.ld");
     }
+}
+
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+/// The storage of the appliance: of the size that one deployment demands if one is named, else for any of moderate size.
+fn storage() -> Outcome {
+    println!("cargo::rerun-if-env-changed={DEPLOYMENT}");
+    if let Some(path) = env::var_os(DEPLOYMENT) {
+        nrt_capacity::emit(Path::new(&path), "storage.rs").map_err(|error| format!("{DEPLOYMENT}: {error}"))?;
+    } else {
+        let text = "/// For any deployment of moderate size.\npub(crate) type DeploymentStorage = ::nrt_core::DefaultStorage;\n";
+        fs::write(Path::new(&env::var("OUT_DIR")?).join("storage.rs"), text)?;
+    }
+    Ok(())
+}
+
+/// For `fit-check`: a module with the storage of each deployment that is shipped, and of some that strain single pools.
+fn fits() -> Outcome {
+    let (mut modules, mut names) = (String::new(), String::new());
+    for folder in ["deployments", "src/fit-check/deployments"] {
+        println!("cargo::rerun-if-changed={folder}");
+        let mut paths = fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>()?;
+        paths.sort();
+        for path in paths {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().replace('-', "_");
+            let file = format!("{name}.rs");
+            nrt_capacity::emit(&path, &file)?;
+            modules += &format!("/// `{name}`.\nmod {name} {{\n    include!(concat!(env!(\"OUT_DIR\"), \"/{file}\"));\n}}\n");
+            names += &format!("{name} ");
+        }
+    }
+    fs::write(Path::new(&env::var("OUT_DIR")?).join("fits.rs"), format!("{modules}fits! {{ {names}}}\n"))?;
+    Ok(())
 }

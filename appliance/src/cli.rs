@@ -180,6 +180,10 @@ pub enum Argument<'a> {
     Positional(&'a [u8]),
 }
 
+/// What is served on when nothing is said: the model, or the first device in a program without it.
+const DEFAULT_TARGET: Target =
+    if cfg!(all(feature = "device", not(feature = "simulate"))) { Target::Device { number: 0 } } else { Target::Simulated(None) };
+
 const OPTIONS: &str = "--device, --simulate, --info, --attach, --reserve, --json, --log, --help or --version";
 const DEVICE: &str = "a device node, /dev/neuron0 to /dev/neuron63";
 const ARCHITECTURE: &str = "sunda, cayman or mariana";
@@ -270,7 +274,7 @@ pub fn parse<'a>(arguments: impl Iterator<Item = &'a [u8]>) -> Result<Command<'a
         let argument = Argument::Long(b"attach");
         return Err(CommandLineError { argument, value: None, problem: Problem::Incomplete, expected: "--info with it" });
     }
-    let target = target.unwrap_or(Target::Simulated(None));
+    let target = target.unwrap_or(DEFAULT_TARGET);
     Ok(Command::Run(Run { deployment, target, reserve, json, log: log.unwrap_or(Level::Warn) }))
 }
 

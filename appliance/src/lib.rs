@@ -11,20 +11,12 @@ pub mod cli;
 pub mod deployment;
 pub mod info;
 mod job;
-pub mod json_out;
-mod quote;
 pub mod report;
 pub mod table;
 pub mod weights;
 
-use nrt_linux::args::Args;
-use nrt_linux::env::Env;
+mod program;
 
-/// Runs the program and returns its exit status, one of [`cli::Exit`]. Can be called once in a process.
-///
-/// The environment is consulted for real devices alone: it says which cores of theirs this process may have. Everything
-/// else is in the deployment.
-#[must_use]
-pub fn run(args: Args<'_>, env: Env<'_>) -> i32 {
-    job::run(args, env) as i32
-}
+use nrt_capacity::quote;
+pub use nrt_capacity::{demand, json_out};
+pub use program::{Memory, run, run_on};

@@ -151,7 +151,7 @@ mod ulib;
 mod usage;
 
 pub use arch::Arch;
-pub use arena::{Capacities, DefaultStorage, LargeStorage, SmallStorage, Storage};
+pub use arena::{AnyStorage, Capacities, DefaultStorage, LargeStorage, SmallStorage, Storage};
 pub use error::{CarveoutRule, Cause, Error, OutOfMemory, PlanFault, PlanPart, PlanRule, Pool, Result};
 pub use hash_table::ht_find;
 pub use lnc::{logical_core, logical_core_count, physical_core, physical_core_count};

@@ -1,14 +1,11 @@
 //! The proof that nothing is left: of the ledger, of the pools, of the driver.
 
-use core::sync::atomic::Ordering::Relaxed;
-
 use nrt_core::{CloseReport, CoreUsage, Usage};
-use nrt_sim::{Hazards, Live, Sim};
 
-use super::driver::{After, Door, Held};
+use super::driver::{Door, Held};
 use super::findings::Findings;
-use super::plan::LIBRARY_NODES;
 use super::server::{PATIENCE_NS, Runtime};
+use crate::demand::LIBRARY_NODES;
 
 /// Bytes of pinned host memory that the driver library keeps for each core's staged copies (`nrt-api` §8).
 const BOUNCE_BYTES: u64 = 2 << 20;
@@ -125,70 +122,4 @@ fn unclean(report: &CloseReport, findings: &Findings) {
          {quarantined_bytes} bytes stay with the driver, {refused_requests} requests were refused; {device_bytes} device bytes, \
          {nodes} nodes and {slots} slots are left"
     ));
-}
-
-/// Checks that the driver has nothing left, and, where it tells, that it saw nothing that would harm a real device.
-pub(super) fn check_driver(door: &Door<'_>, findings: &Findings) {
-    match door.after() {
-        After::Modelled(sim) => check_model(sim, findings),
-        After::Kernel(left) => {
-            let (bytes, host, untold) =
-                (left.device_bytes.load(Relaxed), left.host_bytes.load(Relaxed), left.untold.load(Relaxed));
-            if bytes != 0 || host != 0 {
-                findings.error(format_args!(
-                    "the driver still counted {bytes} device bytes and {host} host bytes of this process when its devices \
-                     were closed"
-                ));
-                findings.report(|report| report.live_device_bytes_at_exit += bytes);
-            }
-            if untold != 0 {
-                findings.error(format_args!("the driver did not tell what was left on {untold} devices when they were closed"));
-            }
-        }
-    }
-}
-
-fn check_model(sim: &Sim, findings: &Findings) {
-    for device in 0..sim.kernel().config().devices {
-        let live = sim.live(device);
-        if live != Live::default() {
-            findings.error(format_args!(
-                "ND {device}: the driver still has {} allocations, {} device bytes, {} host bytes and {} mappings",
-                live.chunks, live.device_bytes, live.host_bytes, live.mappings
-            ));
-            findings.report(|report| report.live_device_bytes_at_exit += live.device_bytes);
-        }
-        let hazards = sim.hazards(device);
-        if hazards != Hazards::default() {
-            findings.error(format_args!("ND {device}: requests that harm a device: {}", Counted(hazards)));
-        }
-    }
-}
-
-/// The hazards that occurred, with their numbers.
-struct Counted(Hazards);
-
-impl core::fmt::Display for Counted {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let hazards = &self.0;
-        let named = [
-            ("unattached alloc", hazards.unattached_alloc),
-            ("zero length", hazards.zero_length),
-            ("freed while mapped", hazards.freed_while_mapped),
-            ("wrapped range", hazards.wrapped_range),
-            ("contiguous host", hazards.contiguous_host),
-            ("contiguous order", hazards.contiguous_order),
-            ("oversize async", hazards.oversize_async),
-            ("overlapping async", hazards.overlapping_async),
-            ("abandoned async", hazards.abandoned_async),
-            ("stale range", hazards.stale_range),
-            ("out of chunk records", hazards.out_of_records),
-        ];
-        let mut before = "";
-        for (name, count) in named.into_iter().filter(|(_, count)| *count != 0) {
-            write!(f, "{before}{name} {count}")?;
-            before = ", ";
-        }
-        Ok(())
-    }
 }

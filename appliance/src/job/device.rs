@@ -7,12 +7,15 @@
 use core::ffi::CStr;
 
 use heapless::Vec;
+use nrt_core::arch::Arch;
 use nrt_core::driver::Driver as _;
 use nrt_core::environment::{CoreSelection, Environment, names};
 use nrt_linux::Errno;
 use nrt_linux::env::Env;
-use nrt_linux::neuron::{ConnectError, CoreError, LinuxDriver, Reservation, Selection};
+use nrt_linux::neuron::{ConnectError, CoreError, LinuxDriver, Selection};
 
+pub(super) use super::info::tell;
+pub(super) use super::kernel::Slice;
 use super::say::{Reason, say};
 use crate::cli::Exit;
 use crate::deployment::Deployment;
@@ -23,6 +26,9 @@ const VARIABLES: [&str; 4] = [names::LOGICAL_NC_CONFIG, names::VIRTUAL_CORE_SIZE
 
 /// Names and values of those that are set, with room for one more.
 type Variables<'a> = Vec<(&'static str, &'a str), { VARIABLES.len() + 1 }>;
+
+/// A connection to the driver.
+pub(super) type Connection = LinuxDriver;
 
 /// Connects to the driver for `devices` devices from `/dev/neuron<first>` on.
 ///
@@ -59,11 +65,16 @@ pub(super) fn connected(result: Result<LinuxDriver, ConnectError>) -> Result<Lin
     })
 }
 
+/// Architecture of the devices.
+pub(super) fn arch(connection: &Connection) -> Arch {
+    connection.machine().arch
+}
+
 /// Checks that a deployment is one for these devices.
 ///
 /// # Errors
 /// [`Exit::Usage`] when it is for another architecture; said.
-pub(super) fn check_arch(driver: &LinuxDriver, deployment: &Deployment) -> Result<(), Exit> {
+fn check_arch(driver: &LinuxDriver, deployment: &Deployment) -> Result<(), Exit> {
     let machine = driver.machine();
     if machine.arch == deployment.arch() {
         return Ok(());
@@ -117,9 +128,10 @@ pub(super) fn environment(driver: &LinuxDriver, env: &Env<'_>, size: Option<u32>
 /// Reserves the cores that the environment names, or all of the devices, for a deployment.
 ///
 /// # Errors
-/// [`Exit::Usage`] when the environment cannot be, or leaves less than the deployment needs; [`Exit::NoDevice`] when others
+/// [`Exit::Usage`] when the deployment is for another architecture, the environment cannot be, or leaves less than the deployment needs; [`Exit::NoDevice`] when others
 /// have the cores; said.
-pub(super) fn reserve<'d>(driver: &'d LinuxDriver, env: &Env<'_>, deployment: &Deployment) -> Result<Reservation<'d>, Exit> {
+pub(super) fn reserve<'d>(driver: &'d LinuxDriver, env: &Env<'_>, deployment: &Deployment) -> Result<Slice<'d>, Exit> {
+    check_arch(driver, deployment)?;
     let size = deployment.logical_core_size;
     let (wanted, selection) = environment(driver, env, Some(size))?;
     if wanted != size {
@@ -142,7 +154,7 @@ pub(super) fn reserve<'d>(driver: &'d LinuxDriver, env: &Env<'_>, deployment: &D
             return Err(Exit::Usage);
         }
     }
-    driver.reserve(selection, size).map_err(|error| {
+    let cores = driver.reserve(selection, size).map_err(|error| {
         match driver.explain(&error) {
             Some(conflict) => say(format_args!("the cores are not free: {conflict}")),
             None => say(format_args!("the cores cannot be reserved: {error}")),
@@ -151,5 +163,6 @@ pub(super) fn reserve<'d>(driver: &'d LinuxDriver, env: &Env<'_>, deployment: &D
             CoreError::Choice(_) => Exit::Usage,
             _ => Exit::NoDevice,
         }
-    })
+    })?;
+    Ok(Slice::new(driver, cores))
 }

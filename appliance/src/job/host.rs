@@ -1,33 +1,29 @@
 //! From bring-up to close, on the in-process model of the driver or on real devices.
 
-use core::fmt;
-
-use nrt_core::Config;
 use nrt_core::reserved_hbm::ReservedHbm;
-use nrt_sim::{Sim, SimConfig};
+use nrt_core::{AnyStorage, Config};
 
-use super::backing::SparseMemory;
-use super::capacity::SCRATCHPAD_PAGE_BYTES;
 use super::close;
-use super::driver::{Door, Slice};
+use super::device::Slice;
+use super::driver::Door;
 use super::findings::Findings;
 use super::holders::{self, Tables};
+use super::model;
 use super::progress::Progress;
-use super::say::Reason;
 use super::serve;
 use super::server::{Runtime, Server};
 use super::sharing;
 use super::source::Sources;
-use super::statics::{BUFFERS, HOOKS, RESERVE, SIM, STORAGE};
+use super::statics::{BUFFERS, HOOKS, RESERVE};
 use super::tensors::Tensors;
 use super::verify;
+use crate::demand::SCRATCHPAD_PAGE_BYTES;
 use crate::deployment::Deployment;
-
-/// Window of pinned host memory of a modelled device: 16 GiB, of which only what is used becomes real.
-const HOST_BYTES: u64 = 16 << 30;
 
 /// What there is to host, and where findings go.
 pub(super) struct Job<'a> {
+    /// Memory of the runtime.
+    pub(super) storage: &'static dyn AnyStorage,
     pub(super) deployment: &'static Deployment,
     pub(super) sources: &'a Sources,
     /// Bytes to reserve for every core, if any.
@@ -42,30 +38,12 @@ pub(super) fn host(slice: Option<Slice<'_>>, job: Job<'_>) {
     if let Some(slice) = slice {
         return through(&Door::Kernel(slice), job);
     }
-    let deployment = job.deployment;
-    let simulated = SimConfig { devices: deployment.devices, host_bytes: HOST_BYTES, ..SimConfig::new(deployment.arch()) };
-    let memory = SparseMemory::new();
-    match Sim::new(&SIM, simulated, &memory) {
-        Ok(sim) => through(&Door::Modelled(&sim), job),
-        Err(error) => {
-            let why = Why(memory.refused().map(Reason));
-            job.findings.fail(format_args!("the model of the driver does not start: {error}{why}"));
-        }
-    }
-}
-
-/// A reason behind an error, if there is one.
-struct Why(Option<Reason>);
-
-impl fmt::Display for Why {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.as_ref().map_or(Ok(()), |reason| write!(f, ": {reason}"))
-    }
+    model::with(job.deployment, job.findings, |model| through(&Door::Modelled(model), job));
 }
 
 /// Everything on one driver.
 fn through(door: &Door<'_>, job: Job<'_>) {
-    let Job { deployment, sources, reserve, findings, tables } = job;
+    let Job { storage, deployment, sources, reserve, findings, tables } = job;
     let reserved = match ReservedHbm::new(door, &HOOKS, &RESERVE) {
         Ok(reserved) => reserved,
         Err(error) => return findings.fail(format_args!("the reservations cannot be used: {error}")),
@@ -77,7 +55,7 @@ fn through(door: &Door<'_>, job: Job<'_>) {
     config.contiguous_scratchpad = deployment.contiguous_scratchpad;
     // A debugger finds the tree by its name from the first device on, and a second runtime in the process is refused.
     config.process_wide = true;
-    match Runtime::init(&STORAGE, &reserved, config) {
+    match Runtime::init(storage, &reserved, config) {
         Ok(runtime) => {
             if let Some(bytes) = reserve {
                 reserve_everywhere(&runtime, bytes, findings);
@@ -88,7 +66,7 @@ fn through(door: &Door<'_>, job: Job<'_>) {
         }
         Err(error) => findings.fail(format_args!("the runtime does not start: {error}")),
     }
-    close::check_driver(door, findings);
+    door.check_closed(findings);
 }
 
 /// Reserves memory for every core, on its own HBM.

@@ -7,7 +7,9 @@
 //! | [`read`] | the deployment, from its file or built in |
 //! | [`source`] | the weights files, opened before anything is allocated |
 //! | [`capacity`] | whether it all fits the static memory |
-//! | [`device`], [`driver`] | real devices: the connection and this process's cores; the one driver behind the runtime |
+//! | [`device`], `kernel` | real devices: the connection and this process's cores |
+//! | [`model`], `backing` | the model of the driver |
+//! | [`driver`] | the one driver behind the runtime |
 //! | [`host`] | bring-up, then the steps below, then close |
 //! | [`server`] | the resident models: load, reload, unload; [`plan`] says what a model consists of |
 //! | [`tensors`], [`serve`], [`request`] | threads that serve, one request, the reloads under load |
@@ -17,18 +19,27 @@
 //!
 //! # Exit status
 //! 0 only if every check held. What goes wrong before the job starts is a line on standard error and status 2 or 3; nothing
-//! is written to standard output then. [`info`] is another job: what there is to tell about the devices. What goes wrong afterwards is in the report, and the status is 1.
+//! is written to standard output then. `info` is another job: what there is to tell about the devices. What goes wrong afterwards is in the report, and the status is 1.
 
+#[cfg(not(all(feature = "device", feature = "simulate")))]
+mod absent;
+#[cfg(feature = "simulate")]
 mod backing;
 mod capacity;
 mod close;
+#[cfg_attr(not(feature = "device"), path = "no_device.rs")]
 mod device;
 mod driver;
 mod findings;
 mod holders;
 mod host;
+#[cfg(feature = "device")]
 mod info;
+#[cfg(feature = "device")]
+mod kernel;
 mod locked;
+#[cfg_attr(not(feature = "simulate"), path = "no_model.rs")]
+mod model;
 mod plan;
 mod progress;
 mod read;
@@ -45,34 +56,37 @@ mod verify;
 use core::ffi::CStr;
 use core::fmt;
 
+use nrt_core::environment::CoreSelection;
 use nrt_linux::args::Args;
 use nrt_linux::env::Env;
 use nrt_linux::file::PathBuffer;
 use nrt_linux::output::{Buffered, stdout};
 use nrt_linux::process;
 
+use crate::Memory;
 use crate::cli::{self, Command, Exit, HELP, Run, Target, VERSION};
 use crate::report::Report;
 use crate::table::Size;
-use driver::Slice;
+use driver::Machine;
 use findings::Findings;
 use host::Job;
 use say::{Reason, say};
-use statics::{HOOKS, REPORT, STORAGE, TABLES};
+pub(crate) use statics::STORAGE;
+use statics::{HOOKS, REPORT, TABLES};
 
 /// Stack that the main thread needs, in bytes; it has 8 MiB unless somebody limits it.
 const STACK_BYTES: u64 = 512 << 10;
 
 /// Does what the command line asks for. Can be called once.
-pub(crate) fn run(args: Args<'_>, env: Env<'_>) -> Exit {
+pub(crate) fn run(memory: &Memory, args: Args<'_>, env: Env<'_>) -> Exit {
     if let Some(limit) = process::stack_limit().filter(|&limit| limit < STACK_BYTES) {
         let (limit, need) = (Size(limit), Size(STACK_BYTES));
         say(format_args!("the stack is limited to {limit}, {need} are needed (ulimit -s)"));
         return Exit::NoStart;
     }
     match cli::parse(args.operands().map(CStr::to_bytes)) {
-        Ok(Command::Run(run)) => serve_deployment(&run, &env).unwrap_or_else(|exit| exit),
-        Ok(Command::Info(wanted)) => info::tell(&wanted, &env).unwrap_or_else(|exit| exit),
+        Ok(Command::Run(run)) => serve_deployment(memory, &run, &env).unwrap_or_else(|exit| exit),
+        Ok(Command::Info(wanted)) => device::tell(&wanted, &env).unwrap_or_else(|exit| exit),
         Ok(Command::Help) => print(|out| out.write_str(HELP)),
         Ok(Command::Version) => print(|out| out.write_str(VERSION)),
         Err(error) => {
@@ -83,42 +97,42 @@ pub(crate) fn run(args: Args<'_>, env: Env<'_>) -> Exit {
 }
 
 /// The main job.
-fn serve_deployment(run: &Run<'_>, env: &Env<'_>) -> Result<Exit, Exit> {
+fn serve_deployment(memory: &Memory, run: &Run<'_>, env: &Env<'_>) -> Result<Exit, Exit> {
     HOOKS.log_settings().set_level(Some(run.log));
     let number = match run.target {
         Target::Device { number } => Some(number),
-        Target::Simulated(_) => None,
+        Target::Simulated(_) => {
+            model::available()?;
+            None
+        }
     };
     // The deployment built in is for whatever device there is, so the device comes first.
     let early = match (number, run.deployment) {
         (Some(number), None) => Some(device::connect(number, 1)?),
         _ => None,
     };
-    let arch = run.target.arch().or(early.as_ref().map(|driver| driver.machine().arch));
+    let arch = run.target.arch().or(early.as_ref().map(device::arch));
     // An empty path fits every buffer.
     let mut path = PathBuffer::new(b"").map_err(|_| Exit::Usage)?;
     let deployment = read::deployment(run, arch, &mut path)?;
     let sources = source::open_all(deployment, path.as_c_str())?;
-    capacity::check(deployment, &sources, STORAGE.capacities())?;
+    if memory.checked {
+        capacity::check(deployment, &sources, memory.storage.capacities())?;
+    }
     let kernel = match (early, number) {
         (None, Some(number)) => Some(device::connect(number, deployment.devices)?),
         (early, _) => early,
     };
-    let mut slice = None;
-    if let Some(driver) = &kernel {
-        device::check_arch(driver, deployment)?;
-        let cores = device::reserve(driver, env, deployment)?;
-        slice = Some(Slice::new(driver, cores));
-    }
+    let slice = kernel.as_ref().map(|driver| device::reserve(driver, env, deployment)).transpose()?;
     let report: &mut Report = REPORT.take();
     report.set_arch(deployment.arch());
-    report.logical_cores = match &slice {
-        Some(slice) => slice.logical_cores(),
-        None => deployment.logical_cores(),
+    report.logical_cores = match slice.as_ref().map(Machine::cores) {
+        Some(CoreSelection::Exact { count, .. }) => count,
+        _ => deployment.logical_cores(),
     };
     let findings = Findings::new(report);
     let tables = TABLES.take();
-    let job = Job { deployment, sources: &sources, reserve: run.reserve, findings: &findings, tables };
+    let job = Job { storage: memory.storage, deployment, sources: &sources, reserve: run.reserve, findings: &findings, tables };
     host::host(slice, job);
     let report = findings.into_report();
     report.resident_anonymous_bytes_at_exit = process::resident_anonymous_bytes().ok();

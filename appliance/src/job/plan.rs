@@ -21,6 +21,8 @@
 //! Weights carry the bytes of their source. Code carries a seeded stream of its own, and so does a microcode library; all
 //! models get the same libraries: those of one SUNDA core that have a single one share it, those with more have sets of their
 //! own. Spill and further regions have no content.
+//!
+//! What all this takes from the pools of the runtime is counted in [`crate::demand`].
 
 use heapless::Vec;
 use nrt_core::arch::Arch;
@@ -31,6 +33,7 @@ use nrt_core::model::{
 use nrt_core::{Location, Usage};
 
 use super::source::Seeded;
+use crate::demand::{ENGINES, LIBRARY_FUNCTIONS, SLICE_ALIGN, TABLE_EXTRA, code_bytes};
 use crate::deployment::{self, MAX_REGIONS, MAX_TENSORS, MAX_ULIBS, Model, Tensor};
 
 const INPUTS: u32 = 1;
@@ -45,13 +48,9 @@ const POINTER_TABLE: u32 = 0x303;
 const BORROWED: u32 = 0x304;
 const WEIGHTS: u32 = 0x1_0000;
 
-/// A slice of the scratchpad begins where the one before ends, and what is in it at a multiple of this.
-const SLICE_ALIGN: u64 = 4096;
 /// Most variables of a plan beside its regions, inputs and outputs.
 const MAX_VARIABLES: usize = 5;
 
-/// Engines that have code.
-const ENGINES: usize = 5;
 const ENGINE_USAGES: [Usage; ENGINES] = [Usage::InstrPe, Usage::InstrAct, Usage::InstrPool, Usage::InstrDve, Usage::InstrSp];
 
 /// Most physical cores of a logical core.
@@ -71,7 +70,7 @@ const LIBRARY_SEED: u64 = 0x6c69_6200;
 const CODE_SEED: u64 = 0x636f_6465_0000;
 
 /// What each library offers.
-const FUNCTIONS: [UcodeFunction<'static>; 2] = [
+const FUNCTIONS: [UcodeFunction<'static>; LIBRARY_FUNCTIONS] = [
     UcodeFunction { name: "custom_gather", opcode: 0xf0, sub_opcode: 0 },
     UcodeFunction { name: "custom_scatter", opcode: 0xf0, sub_opcode: 1 },
 ];
@@ -86,39 +85,6 @@ pub(super) struct Piece {
     pub(super) bytes: u64,
     /// Seed of the content; `None` = it is weights.
     pub(super) code: Option<u64>,
-}
-
-/// Bytes of code of each engine: a fifth each, and what is left over on the first ones.
-fn code_bytes(model: &Model) -> [u64; ENGINES] {
-    let (each, rest) = (model.code_bytes / ENGINES as u64, model.code_bytes % ENGINES as u64);
-    core::array::from_fn(|engine| each + u64::from((engine as u64) < rest))
-}
-
-/// Number of weight chunks on each core.
-pub(super) fn weight_chunks(model: &Model, weight_bytes: u64, relative: u32) -> u64 {
-    let (chunks, step) = (model.weight_chunks(weight_bytes), u64::from(model.subgraphs.max(1)));
-    chunks.saturating_sub(u64::from(relative)).div_ceil(step)
-}
-
-/// Allocations of a set of microcode libraries: the images and the table.
-pub(super) const LIBRARY_NODES: u32 = 2;
-
-/// Allocations of a model alone on one of its cores, without its share of the scratchpad.
-pub(super) fn nodes_on_core(model: &Model, arch: Arch, weight_bytes: u64, relative: u32) -> u64 {
-    let own_set = if arch == Arch::Sunda && model.ulibs > 1 { LIBRARY_NODES } else { 0 };
-    pieces_on_core(model, weight_bytes, relative) + u64::from(own_set) + u64::from(model.scratchpad_bytes != 0)
-}
-
-/// Variables of a model on one of its cores, without inputs and outputs.
-pub(super) fn variables_on_core(model: &Model, weight_bytes: u64, relative: u32) -> u64 {
-    let planned = if model.scratchpad_bytes == 0 { 0 } else { 4 + u64::from(relative != 0) };
-    pieces_on_core(model, weight_bytes, relative) + planned
-}
-
-/// Pieces of memory that a model has on one of its cores.
-fn pieces_on_core(model: &Model, weight_bytes: u64, relative: u32) -> u64 {
-    let code = code_bytes(model).iter().filter(|bytes| **bytes != 0).count() as u64;
-    weight_chunks(model, weight_bytes, relative) + code + u64::from(model.spill_bytes != 0) + model.regions.len() as u64
 }
 
 /// Every piece of a model whose content is known.
@@ -193,7 +159,7 @@ pub(super) fn with_plan<R>(
 }
 
 /// Most entries of a pointer table.
-const MAX_TABLE: usize = 2 * MAX_TENSORS + 2;
+const MAX_TABLE: usize = 2 * MAX_TENSORS + TABLE_EXTRA;
 
 /// The variables of a core that are no regions; none without a scratchpad.
 fn variables(scratchpad: u64, table: &[u32], borrowed: Option<u64>) -> Vec<VariablePlan<'_>, MAX_VARIABLES> {

@@ -10,7 +10,6 @@ use nrt_core::model::ModelPlan;
 use nrt_core::reserved_hbm::ReservedHbm;
 use nrt_linux::LinuxHooks;
 
-use super::capacity::SCRATCHPAD_PAGE_BYTES;
 use super::driver::Door;
 use super::findings::Findings;
 use super::locked::Locked;
@@ -18,6 +17,7 @@ use super::plan;
 use super::say::Unread;
 use super::source::{Reading, Source};
 use super::statics::HOOKS;
+use crate::demand::SCRATCHPAD_PAGE_BYTES;
 use crate::deployment::{Deployment, MAX_MODELS, Model};
 
 /// The driver of the job, with reservations in front of it if there are any.

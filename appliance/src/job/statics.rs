@@ -2,10 +2,10 @@
 
 use static_cell::ConstStaticCell;
 
-use nrt_core::DefaultStorage;
 use nrt_core::reserved_hbm::ReserveStorage;
 use nrt_linux::LinuxHooks;
 use nrt_linux::threads::ThreadStack;
+#[cfg(feature = "simulate")]
 use nrt_sim::SimStorage;
 
 use super::holders::Tables;
@@ -13,21 +13,28 @@ use super::verify::Buffers;
 use crate::deployment::{Deployment, MAX_DEVICES, MAX_TEXT_BYTES, MAX_THREADS};
 use crate::report::Report;
 
+include!(concat!(env!("OUT_DIR"), "/storage.rs"));
+
 /// Platform services; the command line sets the level of their log.
 pub(super) static HOOKS: LinuxHooks = LinuxHooks::new();
 
-/// The runtime's.
-pub(super) static STORAGE: DefaultStorage = DefaultStorage::new();
+/// The runtime's, if the program brings no other.
+pub(crate) static STORAGE: DeploymentStorage = DeploymentStorage::new();
+
+/// Allocations that the driver behind [`STORAGE`] is made for: its nodes, or what a small deployment on all devices needs.
+const ALLOCATIONS: usize = if STORAGE.capacities().nodes > 1024 { STORAGE.capacities().nodes } else { 1024 };
 
 /// Chunk records of the driver model: a live chunk for each node of [`STORAGE`] and each bounce buffer, and a free run
 /// behind each of them at worst.
-const CHUNKS: usize = 131_072;
+#[cfg(feature = "simulate")]
+const CHUNKS: usize = 4 * ALLOCATIONS;
 
 /// The driver model's.
+#[cfg(feature = "simulate")]
 pub(super) static SIM: SimStorage<CHUNKS, { MAX_DEVICES as usize }> = SimStorage::new();
 
 /// Records of ranges: two for each node of [`STORAGE`], and what the cores keep back.
-const RUNS: usize = 131_072;
+const RUNS: usize = 4 * ALLOCATIONS;
 
 /// The reservations: one for each core.
 pub(super) static RESERVE: ReserveStorage<{ MAX_DEVICES as usize }, { MAX_DEVICES as usize * 8 }, RUNS> = ReserveStorage::new();

@@ -6,8 +6,8 @@ use nrt_core::Placement;
 use super::server::{Bound, BoundSet, Server};
 use crate::deployment::Model;
 
-/// Most tensors of all threads together: the capacity of the runtime's pool, which the deployment was checked against.
-const MAX_BOUND: usize = super::statics::STORAGE.capacities().tensors;
+/// Most tensors of all threads together: the capacity of the runtime's default storage.
+pub(super) const MAX_BOUND: usize = super::statics::STORAGE.capacities().tensors;
 
 /// All tensors: for each thread, for each model, the inputs and then the outputs.
 pub(super) struct Tensors<'a> {
@@ -59,7 +59,7 @@ impl<'a> Tensors<'a> {
                     let core = server.runtime.core(model.vnc);
                     match core.and_then(|core| core.tensor(Placement::Device, tensor.bytes, &tensor.name)) {
                         Ok(bound) => {
-                            // There is room: the deployment was checked against the same capacity.
+                            // There is room: the deployment was checked against the same number.
                             let _ = self.all.push(bound);
                         }
                         Err(error) => {

@@ -8,5 +8,6 @@ mod tables;
 
 pub(crate) use pool::{Handle, PoolWords, Slot, SlotPool};
 pub(crate) use slots::*;
+pub use storage::{AnyStorage, Capacities, DefaultStorage, LargeStorage, SmallStorage, Storage};
 pub(crate) use storage::{Arenas, flat};
-pub use storage::{Capacities, DefaultStorage, LargeStorage, SmallStorage, Storage};
+pub(crate) use tables::POINTER_TABLE_ENTRY;

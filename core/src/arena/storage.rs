@@ -6,9 +6,9 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 use super::slots::*;
-use super::tables::{TableBlock, TableWords, Tables};
+use super::tables::{POINTER_TABLE_ENTRY, TableBlock, TableWords, Tables, blocks};
 use super::{PoolWords, SlotPool};
-use crate::abi::{dma_mem_log_entry_t, dmem_allocator_t, tdrv_ctx_t, virtual_core_t};
+use crate::abi::{dma_mem_log_entry_t, dmem_allocator_t, tdrv_ctx_t, ucode_func_info_t, virtual_core_t};
 use crate::error::{Cause, Error, Pool, Result};
 use crate::forensics::OomRecords;
 use crate::status::Status;
@@ -27,6 +27,68 @@ pub struct Capacities {
     pub tensors: usize,
     /// Event-ring entries of one device.
     pub ring: usize,
+}
+
+impl Capacities {
+    /// Fewest entries of each pool that a [`Storage`] can have.
+    pub const LEAST: Self = Self { nodes: MAX_CORES_PER_DEVICE, models: 1, mem_refs: 1, tensors: 1, ring: MAX_CORES_PER_DEVICE };
+
+    /// Bytes of static memory that one entry of each pool takes, with everything beside it that comes in the same number.
+    pub const ENTRY_BYTES: Self = Self {
+        nodes: size_of::<NodeSlot>() + size_of::<GroupSlot>(),
+        models: size_of::<ModelSlot>(),
+        mem_refs: size_of::<MemRefSlot>() + size_of::<TableBlock>() + size_of::<AtomicU8>(),
+        tensors: size_of::<TensorSlot>() + size_of::<StorageSlot>() + size_of::<SetEntrySlot>(),
+        ring: MAX_DEVICES * (size_of::<dma_mem_log_entry_t>() + size_of::<RingNote>()),
+    };
+
+    /// Of the blocks that come with `mem_refs`, how many a list of `variables` variables takes.
+    #[must_use]
+    pub const fn list_blocks(variables: usize) -> usize {
+        blocks(variables * size_of::<u32>())
+    }
+
+    /// How many of them a pointer table of `variables` variables takes.
+    #[must_use]
+    pub const fn pointer_table_blocks(variables: usize) -> usize {
+        blocks(variables * POINTER_TABLE_ENTRY)
+    }
+
+    /// How many of them a set of microcode libraries with `functions` functions in all takes.
+    #[must_use]
+    pub const fn function_blocks(functions: usize) -> usize {
+        blocks(functions * size_of::<ucode_func_info_t>())
+    }
+
+    /// Bytes of static memory that a [`Storage`] of these capacities takes: what `size_of` gives for it.
+    #[must_use]
+    pub const fn storage_bytes(&self) -> usize {
+        // Everything in front of the first pool has the same place in every storage.
+        let mut end = core::mem::offset_of!(Storage<8, 1, 1, 1, 8>, nodes);
+        // The members from there on, in the order of the struct: alignment, size, number.
+        macro_rules! members {
+            ($($member:ty, $count:expr;)*) => {
+                $(end = end.next_multiple_of(align_of::<$member>()) + size_of::<$member>() * $count;)*
+            };
+        }
+        members! {
+            NodeSlot, self.nodes;
+            GroupSlot, self.nodes;
+            ModelSlot, self.models;
+            MemRefSlot, self.mem_refs;
+            TableWords, 1;
+            TableBlock, self.mem_refs;
+            AtomicU8, self.mem_refs;
+            TensorSlot, self.tensors;
+            StorageSlot, self.tensors;
+            SetSlot, MAX_TENSOR_SETS;
+            SetEntrySlot, self.tensors;
+            OomRecords, 1;
+            dma_mem_log_entry_t, self.ring * MAX_DEVICES;
+            RingNote, self.ring * MAX_DEVICES;
+        }
+        end.next_multiple_of(align_of::<SmallStorage>())
+    }
 }
 
 const FREE: u32 = 0;
@@ -69,6 +131,30 @@ pub struct Storage<const NODES: usize, const MODELS: usize, const MEM_REFS: usiz
     oom: UnsafeCell<OomRecords>,
     ring: UnsafeCell<[[dma_mem_log_entry_t; RING]; MAX_DEVICES]>,
     notes: UnsafeCell<[[RingNote; RING]; MAX_DEVICES]>,
+}
+
+/// A [`Storage`] of whatever capacities, for code that is not generic over them: `&'static dyn AnyStorage` will do.
+#[expect(private_bounds, reason = "claiming is the runtime's; it also keeps the trait to `Storage`")]
+pub trait AnyStorage: Claim + Sync {
+    /// Sizes of the pools.
+    fn capacities(&self) -> Capacities;
+}
+
+/// What the runtime does with a storage.
+pub(crate) trait Claim {
+    /// Claims the storage and erases its capacities.
+    ///
+    /// # Errors
+    /// `NRT_FAILURE` when another runtime holds it.
+    fn claim(&'static self) -> Result<Arenas>;
+}
+
+impl<const NODES: usize, const MODELS: usize, const MEM_REFS: usize, const TENSORS: usize, const RING: usize> AnyStorage
+    for Storage<NODES, MODELS, MEM_REFS, TENSORS, RING>
+{
+    fn capacities(&self) -> Capacities {
+        self.capacities()
+    }
 }
 
 /// For tests and the smallest appliances: 1,024 allocations, 16 models, 64 tensors.
@@ -120,12 +206,12 @@ impl<const NODES: usize, const MODELS: usize, const MEM_REFS: usize, const TENSO
     pub const fn capacities(&self) -> Capacities {
         Capacities { nodes: NODES, models: MODELS, mem_refs: MEM_REFS, tensors: TENSORS, ring: RING }
     }
+}
 
-    /// Claims the storage and erases its capacities.
-    ///
-    /// # Errors
-    /// `NRT_FAILURE` when another runtime holds it.
-    pub(crate) fn claim(&'static self) -> Result<Arenas> {
+impl<const NODES: usize, const MODELS: usize, const MEM_REFS: usize, const TENSORS: usize, const RING: usize> Claim
+    for Storage<NODES, MODELS, MEM_REFS, TENSORS, RING>
+{
+    fn claim(&'static self) -> Result<Arenas> {
         let used = match self.state.compare_exchange(FREE, IN_USE, AcqRel, Acquire) {
             Ok(_) => false,
             Err(CLOSED) if self.state.compare_exchange(CLOSED, IN_USE, AcqRel, Acquire).is_ok() => true,
@@ -243,3 +329,6 @@ impl Arenas {
 pub(crate) const fn flat(device: u32, core: u32) -> usize {
     device as usize * MAX_CORES_PER_DEVICE + core as usize
 }
+
+#[cfg(test)]
+mod tests;

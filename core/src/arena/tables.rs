@@ -15,6 +15,14 @@ use crate::sync;
 
 /// Bytes of a block.
 pub(crate) const TABLE_BLOCK: usize = 256;
+/// Bytes of a pointer table for each of its variables: address, id, mark.
+pub(crate) const POINTER_TABLE_ENTRY: usize = size_of::<u64>() + size_of::<u32>() + size_of::<bool>();
+
+/// Blocks that `bytes` bytes take: a power of two, none for no bytes, since nobody takes those.
+pub(super) const fn blocks(bytes: usize) -> usize {
+    if bytes == 0 { 0 } else { bytes.div_ceil(TABLE_BLOCK).next_power_of_two() }
+}
+
 /// Powers of two of blocks a request can take.
 const ORDERS: usize = 25;
 

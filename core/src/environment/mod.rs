@@ -3,6 +3,7 @@
 //! Nothing here reads the environment of the process; the platform hands the pairs in. An error names the variable, its
 //! value, the position of the first bad character, what was expected there, and what the machine has.
 
+mod count;
 mod error;
 mod parse;
 

@@ -31,16 +31,19 @@ pub(super) fn flag(entry: Entry<'_>, machine: &Machine) -> Result<bool, Environm
     }
 }
 
-/// `list := item ("," item)*`, `item := number | number "-" number` (inclusive). Duplicates and any order are accepted;
-/// gaps are not. Gives (first, count), or `None` for an empty value.
-pub(super) fn core_list(entry: Entry<'_>, machine: &Machine, total: u32) -> Result<Option<(u32, u32)>, EnvironmentError> {
+/// `list := item ("," item)*`, `item := number | number "-" number` (inclusive), each number below `total`. Calls `item` with
+/// the first and the last core of each item; an empty value has none.
+pub(super) fn core_items(
+    entry: Entry<'_>,
+    machine: &Machine,
+    total: u32,
+    mut item: impl FnMut(u32, u32),
+) -> Result<(), EnvironmentError> {
     let fail = |position, expected| EnvironmentError::new(entry, position, expected, machine);
     let value = entry.1;
     if value.is_empty() {
-        return Ok(None);
+        return Ok(());
     }
-    // At most 256 logical cores: a set of 256 bits sorts and removes duplicates.
-    let mut set = [0_u64; 4];
     let mut at = 0;
     loop {
         let (start, after) = core_number(value, at).map_err(|at| fail(at, Expected::CoreNumber))?;
@@ -58,20 +61,33 @@ pub(super) fn core_list(entry: Entry<'_>, machine: &Machine, total: u32) -> Resu
             }
             (end, next) = (last, behind);
         }
-        for core in start..=end {
-            set[core as usize / 64] |= 1 << (core % 64);
-        }
+        item(start, end);
         match value.as_bytes().get(next) {
-            None => break,
+            None => return Ok(()),
             Some(b',') => at = next + 1,
             Some(_) if next == after => return Err(fail(next, Expected::Separator)),
             Some(_) => return Err(fail(next, Expected::Comma)),
         }
     }
+}
+
+/// A list of cores. Duplicates and any order are accepted; gaps are not. Gives (first, count), or `None` for an empty value.
+pub(super) fn core_list(entry: Entry<'_>, machine: &Machine, total: u32) -> Result<Option<(u32, u32)>, EnvironmentError> {
+    // At most 256 logical cores: a set of 256 bits sorts and removes duplicates.
+    let mut set = [0_u64; 4];
+    core_items(entry, machine, total, |first, last| {
+        for core in first..=last {
+            set[core as usize / 64] |= 1 << (core % 64);
+        }
+    })?;
     let held = |core: u32| set[core as usize / 64] & (1 << (core % 64)) != 0;
-    let first = (0..total).find(|core| held(*core)).unwrap_or(0);
+    let Some(first) = (0..total).find(|core| held(*core)) else { return Ok(None) };
     let count = set.iter().map(|word| word.count_ones()).sum();
-    if (first..first + count).all(held) { Ok(Some((first, count))) } else { Err(fail(0, Expected::Contiguous)) }
+    if (first..first + count).all(held) {
+        Ok(Some((first, count)))
+    } else {
+        Err(EnvironmentError::new(entry, 0, Expected::Contiguous, machine))
+    }
 }
 
 /// A number at `at`, and the position behind it; the position of the fault when there is none. Numbers that do not fit 32

@@ -93,6 +93,43 @@ fn core_counts() {
     assert!(error.starts_with("NEURON_RT_NUM_CORES=\"x\": character 1"), "{error}");
 }
 
+/// `lnc` §5.4: the counts a program may ask for before init. Duplicates and gaps are init's business, a count is not checked.
+#[test]
+fn counts_before_init() {
+    let list =
+        |value| Environment::visible_cores(&[(names::NUM_CORES, "2"), (names::VISIBLE_CORES, value)], &machine(Arch::Cayman, 2));
+    assert_eq!(["3", "0-3", "0,2-4", "2,0-1,1,2", "0,7", ""].map(|value| list(value).unwrap()), [1, 4, 4, 5, 2, 2]);
+    for (bad, position, expected) in
+        [("8", 1, "a logical core number below 8"), ("0;1", 2, "a comma, a dash or the end"), ("2-1", 3, "the end of a range")]
+    {
+        let error = list(bad).unwrap_err().to_string();
+        let start = format!("NEURON_RT_VISIBLE_CORES=\"{bad}\": character {position}: expected {expected}");
+        assert!(error.starts_with(&start), "{error}");
+    }
+    let count = |value| Environment::visible_cores(&[(names::NUM_CORES, value)], &machine(Arch::Cayman, 1));
+    assert_eq!(["0", "3", "99"].map(|value| count(value).unwrap()), [0, 3, 99], "as it stands");
+    let error = count("4294967296").unwrap_err().to_string();
+    assert!(error.starts_with("NEURON_RT_NUM_CORES=\"4294967296\": character 1: expected a decimal number"), "{error}");
+    // Without either, those of the machine; its size in the one variable or the other, and SUNDA's is 1.
+    let size = |name, value| [(name, value)];
+    for (arch, pairs, total) in [
+        (Arch::Cayman, size("HOME", "/"), 8),
+        (Arch::Cayman, size(names::LOGICAL_NC_CONFIG, "1"), 16),
+        (Arch::Mariana, size(names::VIRTUAL_CORE_SIZE, "1"), 16),
+        (Arch::Sunda, size(names::LOGICAL_NC_CONFIG, "2"), 4),
+    ] {
+        let machine = machine(arch, 2);
+        assert_eq!(Environment::total_cores(&pairs, &machine), Ok(total));
+        assert_eq!(Environment::visible_cores(&pairs, &machine), Ok(total));
+    }
+    let bad = size(names::LOGICAL_NC_CONFIG, "3");
+    let machine = machine(Arch::Cayman, 1);
+    assert_eq!(Environment::total_cores(&bad, &machine).unwrap_err().variable(), names::LOGICAL_NC_CONFIG);
+    assert_eq!(Environment::visible_cores(&bad, &machine).unwrap_err().variable(), names::LOGICAL_NC_CONFIG);
+    let both = [bad[0], (names::NUM_CORES, "1")];
+    assert_eq!(Environment::visible_cores(&both, &machine), Ok(1), "the size has no say in a count");
+}
+
 /// More cores than a runtime has room for, and more than fit a number.
 #[test]
 fn machines_beyond_any_number() {

@@ -8,7 +8,7 @@ use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::Ordering::Relaxed;
 
 use crate::abi::{dmem_t, ht_node_t, mem_ref_t, mem_ref_t_list, mem_ref_t_ptr, mem_ref_t_ptr_table, mem_ref_t_staged, mr_type};
-use crate::arena::{MEM_REF_BUCKETS, MemRefSlot, ModelSlot};
+use crate::arena::{MEM_REF_BUCKETS, MemRefSlot, ModelSlot, POINTER_TABLE_ENTRY};
 use crate::driver::Driver;
 use crate::error::{Cause, Error, PlanFault, PlanPart, PlanRule, Result};
 use crate::hash_table::HashTable;
@@ -184,7 +184,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
                     let count = variables.len();
                     if count != 0 {
                         // Addresses first, since they need the largest alignment; then ids; then marks.
-                        let addrs: *mut u64 = self.arenas.tables.take(&self.hooks, count * (8 + 4 + 1))?.as_ptr().cast();
+                        let addrs: *mut u64 = self.arenas.tables.take(&self.hooks, count * POINTER_TABLE_ENTRY)?.as_ptr().cast();
                         let var_ids: *mut u32 = addrs.add(count).cast();
                         let needs_translation: *mut bool = var_ids.add(count).cast();
                         for (at, variable) in variables.iter().enumerate() {

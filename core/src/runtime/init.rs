@@ -14,7 +14,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
 use crate::abi::{dmem_allocator_type_t, mem_alloc_category_t, physical_core_t, tpb_t};
-use crate::arena::{Arenas, MAX_CORES_PER_DEVICE, Storage};
+use crate::arena::{AnyStorage, Arenas, MAX_CORES_PER_DEVICE};
 use crate::context::{self, ResolvedCore, Tree};
 use crate::dmem::{BOUNCE_BYTES, EMPTY_RANGE};
 use crate::driver::{AllocRequest, Call, Driver, Errno};
@@ -38,11 +38,7 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
     /// `NRT_FAILURE` when the storage is in use or a driver request fails; `NRT_INVALID` when there is no device, or the
     /// configuration does not fit the machine; `NRT_RESOURCE` when the storage is too small for it;
     /// `NRT_FAIL_HOST_MEM_ALLOC` when the driver has no pinned host memory for the bounce buffers.
-    pub fn init<const N: usize, const M: usize, const R: usize, const T: usize, const L: usize>(
-        storage: &'static Storage<N, M, R, T, L>,
-        driver: D,
-        config: Config<H>,
-    ) -> Result<Self> {
+    pub fn init<S: AnyStorage + ?Sized>(storage: &'static S, driver: D, config: Config<H>) -> Result<Self> {
         Self::init_erased(storage.claim()?, driver, config)
     }
 

@@ -16,7 +16,7 @@ pub type Path = String<MAX_PATH_BYTES, u16>;
 pub enum WeightSource<'a> {
     /// A file, relative to the folder of the deployment.
     File(&'a str),
-    /// Bytes of [`crate::weights`].
+    /// Bytes of `nrt_appliance::weights`.
     Seed {
         /// Seed of the stream.
         seed: u64,

@@ -43,7 +43,7 @@
 //! | | `inputs` | | 1..=16 tensors |
 //! | | `outputs` | | 1..=16 tensors; output k carries input k mod the number of inputs |
 //! | weights | `file` | | path relative to the deployment, 1..=4095 bytes |
-//! | | `seed` | | any; see [`crate::weights`] |
+//! | | `seed` | | any; see `nrt_appliance::weights` |
 //! | | `bytes` | | 1.. |
 //! | region | `usage` | | one of the names in [`Usage::NAMES`] |
 //! | | `location` | `"device"` | `"device"`, or `"host"` (not for scratchpad, cc and scratchpad_not_shared) |
@@ -91,9 +91,6 @@ pub const MAX_BYTES: u64 = 1 << 40;
 pub const MAX_TEXT_BYTES: usize = 1 << 20;
 /// Weight chunk in bytes when nothing is said: 1 MiB.
 pub const DEFAULT_WEIGHT_CHUNK_BYTES: u64 = 1 << 20;
-
-/// The deployment that is served when no file is given.
-pub const DEFAULT_DEPLOYMENT: &str = include_str!("../../deployments/default.json");
 
 /// A parsed and checked deployment.
 ///

@@ -3,9 +3,11 @@
 use core::fmt::{self, Write as _};
 
 /// Shows at most `limit` characters of `bytes`; control characters and broken UTF-8 appear as `\xNN`, a cut as `...`.
-pub(crate) struct Quote<'a> {
-    pub(crate) bytes: &'a [u8],
-    pub(crate) limit: usize,
+pub struct Quote<'a> {
+    /// The bytes.
+    pub bytes: &'a [u8],
+    /// Most characters.
+    pub limit: usize,
 }
 
 impl fmt::Display for Quote<'_> {

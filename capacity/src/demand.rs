@@ -1,0 +1,225 @@
+//! What a deployment takes from the pools of the runtime's storage: for the check in front of the main job, and for whoever
+//! lays out a storage of exactly that size.
+//!
+//! # Why it is enough
+//! All models are resident at most once at a time: a reload gives back everything of a model before it takes it again, and
+//! one thread reloads at a time. The tensors of the serving threads are allocated once. Requests take nothing. So the sum
+//! of the needs below is the most that is ever live, in whatever order models come and go.
+//!
+//! Slots are all alike, so a pool with as many slots as are live at most is never full. Tables are runs of a power of two of
+//! blocks, and fit as well: a storage with as many blocks as all runs together has room for them, since what is left over is
+//! always a sum of powers of two not smaller than the next run; and taking the smallest free run that is large enough
+//! never makes a layout impossible that was possible, since the run that a request would have had elsewhere can be exchanged
+//! with what would have been here. After an unload the runs of the model are free where they were.
+//!
+//! # Where it is more than is used
+//! *Models*: a runtime has at least as many slots as a logical core has cores. *Nodes*: at least 8. *`mem_refs`* is one number
+//! for the records of variables and for the blocks of their tables: the larger one counts. *Scratchpad in one piece*: whether the
+//! machine can have it is not known here, nor how far it grows there; so the larger of both ways is counted, and a piece of
+//! memory for what finds no place in it.
+
+use nrt_core::arch::Arch;
+use nrt_core::{Capacities, Pool};
+
+use crate::deployment::{Deployment, Model};
+
+/// Scratchpad page of the runtime in bytes.
+pub const SCRATCHPAD_PAGE_BYTES: u64 = 512 << 20;
+/// Scratchpad page in bytes where the scratchpad is in one piece.
+pub const CONTIGUOUS_PAGE_BYTES: u64 = 64 << 20;
+/// A slice of the scratchpad begins where the one before ends, and what is in it at a multiple of this.
+pub const SLICE_ALIGN: u64 = 4096;
+/// Engines that have code.
+pub const ENGINES: usize = 5;
+/// Variables of the scratchpad on each core, and on every core but the first.
+const SCRATCHPAD_VARIABLES: (u64, u64) = (4, 5);
+/// Entries of a pointer table beside the inputs and outputs.
+pub const TABLE_EXTRA: usize = 2;
+/// Allocations of a set of microcode libraries: the images and the table.
+pub const LIBRARY_NODES: u32 = 2;
+/// Functions of a microcode library.
+pub const LIBRARY_FUNCTIONS: usize = 2;
+
+/// Who needs something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// The model with this number in the deployment, on one of its cores: its place in the logical core.
+    Model {
+        /// Number of the model.
+        model: usize,
+        /// Place of the core.
+        relative: u32,
+    },
+    /// Several models of one physical core together, counted over all devices.
+    Core(u32),
+    /// The serving threads together, for this model.
+    Threads(usize),
+}
+
+/// Slots of a pool that are needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// Which pool: nodes, models, `mem_refs`, tables or tensors.
+    pub pool: Pool,
+    /// How many slots of it.
+    pub slots: u64,
+    /// Who needs them.
+    pub holder: Holder,
+    /// What for.
+    pub what: &'static str,
+}
+
+/// The sums for each pool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Demand {
+    /// Live allocations.
+    pub nodes: u64,
+    /// Models times their cores.
+    pub models: u64,
+    /// Variables.
+    pub mem_refs: u64,
+    /// Blocks of tables.
+    pub tables: u64,
+    /// Tensors, and their names in tensor sets.
+    pub tensors: u64,
+}
+
+impl Demand {
+    /// The demand of a deployment whose weights have the bytes that `weight_bytes` tells by the number of the model; or that
+    /// of one of its models if it were alone.
+    #[must_use]
+    pub fn of(deployment: &Deployment, weight_bytes: &dyn Fn(usize) -> u64, only: Option<usize>) -> Self {
+        let mut demand = Self::default();
+        for_each_need(deployment, weight_bytes, only, &mut |need| {
+            let sum = match need.pool {
+                Pool::Nodes => &mut demand.nodes,
+                Pool::Models => &mut demand.models,
+                Pool::MemRefs => &mut demand.mem_refs,
+                Pool::Tables => &mut demand.tables,
+                _ => &mut demand.tensors,
+            };
+            *sum = sum.saturating_add(need.slots);
+        });
+        demand
+    }
+
+    /// The smallest capacities that meet the demand, with `ring` event-ring entries for each device, on logical cores of
+    /// `logical_core_size` cores.
+    #[must_use]
+    pub fn capacities(&self, logical_core_size: u32, ring: usize) -> Capacities {
+        let least = Capacities::LEAST;
+        let slots = |count: u64, least: usize| usize::try_from(count).unwrap_or(usize::MAX).max(least);
+        Capacities {
+            nodes: slots(self.nodes, least.nodes),
+            models: slots(self.models.max(logical_core_size.into()), least.models),
+            mem_refs: slots(self.mem_refs.max(self.tables), least.mem_refs),
+            tensors: slots(self.tensors, least.tensors),
+            ring: ring.max(least.ring),
+        }
+    }
+}
+
+/// Bytes of code of each engine: a fifth each, and what is left over on the first ones.
+#[must_use]
+pub fn code_bytes(model: &Model) -> [u64; ENGINES] {
+    let (each, rest) = (model.code_bytes / ENGINES as u64, model.code_bytes % ENGINES as u64);
+    core::array::from_fn(|engine| each + u64::from((engine as u64) < rest))
+}
+
+/// Number of weight chunks on each core.
+fn weight_chunks(model: &Model, weight_bytes: u64, relative: u32) -> u64 {
+    let (chunks, step) = (model.weight_chunks(weight_bytes), u64::from(model.subgraphs.max(1)));
+    chunks.saturating_sub(u64::from(relative)).div_ceil(step)
+}
+
+/// Scratchpad pages of a model: on each of its cores or, in one piece, for all of them together.
+#[must_use]
+pub fn scratchpad_pages(deployment: &Deployment, model: &Model) -> u64 {
+    if deployment.contiguous_scratchpad {
+        (model.scratchpad_bytes.next_multiple_of(SLICE_ALIGN) * u64::from(model.subgraphs)).div_ceil(CONTIGUOUS_PAGE_BYTES)
+    } else {
+        model.scratchpad_bytes.div_ceil(SCRATCHPAD_PAGE_BYTES)
+    }
+}
+
+/// Calls `visit` with everything a deployment takes from the pools, in the order models, cores; with `only`, what one of its
+/// models would take if it were alone.
+pub fn for_each_need(
+    deployment: &Deployment,
+    weight_bytes: &dyn Fn(usize) -> u64,
+    only: Option<usize>,
+    visit: &mut dyn FnMut(Need),
+) {
+    let all = deployment.models();
+    let models = || all.iter().enumerate().filter(move |(index, _)| only.is_none_or(|only| only == *index));
+    let mut need = |pool, slots, holder, what| {
+        if slots != 0 {
+            visit(Need { pool, slots, holder, what });
+        }
+    };
+    let sunda = deployment.arch() == Arch::Sunda;
+    for (index, model) in models() {
+        let scratchpad = model.scratchpad_bytes != 0;
+        let io = model.inputs.len() + model.outputs.len();
+        for relative in 0..model.subgraphs {
+            let holder = Holder::Model { model: index, relative };
+            let chunks = weight_chunks(model, weight_bytes(index), relative);
+            let code = code_bytes(model).iter().filter(|bytes| **bytes != 0).count() as u64;
+            let spill = u64::from(model.spill_bytes != 0);
+            let regions = model.regions.len() as u64;
+            need(Pool::Models, 1, holder, "the model");
+            for pool in [Pool::Nodes, Pool::MemRefs] {
+                need(pool, chunks, holder, "weight chunks");
+                need(pool, code, holder, "code of engines");
+                need(pool, spill, holder, "spill");
+                need(pool, regions, holder, "regions");
+            }
+            need(Pool::MemRefs, io as u64, holder, "inputs and outputs");
+            if scratchpad {
+                let variables = if relative == 0 { SCRATCHPAD_VARIABLES.0 } else { SCRATCHPAD_VARIABLES.1 };
+                need(Pool::MemRefs, variables, holder, "variables of the scratchpad");
+                need(Pool::Tables, Capacities::pointer_table_blocks(io + TABLE_EXTRA) as u64, holder, "the pointer table");
+                need(Pool::Nodes, 1, holder, "pointer variables");
+                if deployment.contiguous_scratchpad {
+                    need(Pool::Nodes, 1, holder, "a variable that finds no scratchpad");
+                }
+            }
+            if sunda && model.ulibs > 1 {
+                let functions = model.ulibs as usize * LIBRARY_FUNCTIONS;
+                need(Pool::Nodes, LIBRARY_NODES.into(), holder, "microcode libraries of its own");
+                need(Pool::Tables, Capacities::function_blocks(functions) as u64, holder, "functions of its libraries");
+            }
+        }
+        let tensors = u64::from(deployment.threads) * io as u64;
+        need(Pool::Nodes, tensors, Holder::Threads(index), "inputs and outputs of the threads");
+        need(Pool::Tensors, tensors, Holder::Threads(index), "inputs and outputs of the threads");
+    }
+    // What the models of a core share is as much as the one needs that needs most.
+    let size = deployment.logical_core_size.max(1);
+    let on_core = |core: u32| models().map(|(_, model)| model).filter(move |model| on_core(model, size, core));
+    let group = deployment.arch().cores_per_hbm().max(1);
+    for core in 0..deployment.logical_cores() * size {
+        let paged = |core| on_core(core).map(|model| model.scratchpad_bytes.div_ceil(SCRATCHPAD_PAGE_BYTES)).max().unwrap_or(0);
+        let pages = if !deployment.contiguous_scratchpad {
+            paged(core)
+        } else if core.is_multiple_of(group) {
+            // In one piece, the pages of all cores of the HBM are on the first one.
+            let of_hbm = || (core..core + group).flat_map(&on_core);
+            let contiguous = of_hbm().map(|model| scratchpad_pages(deployment, model)).max().unwrap_or(0);
+            contiguous.max((core..core + group).map(paged).sum())
+        } else {
+            0
+        };
+        need(Pool::Nodes, pages, Holder::Core(core), "scratchpad pages");
+        if sunda && on_core(core).any(|model| model.ulibs == 1) {
+            let blocks = Capacities::function_blocks(LIBRARY_FUNCTIONS) as u64;
+            need(Pool::Nodes, LIBRARY_NODES.into(), Holder::Core(core), "the shared microcode library");
+            need(Pool::Tables, blocks, Holder::Core(core), "functions of the shared library");
+        }
+    }
+}
+
+/// Whether a model is on a physical core, in logical cores of `size` cores.
+fn on_core(model: &Model, size: u32, core: u32) -> bool {
+    core / size == model.vnc && core % size < model.subgraphs
+}
