@@ -159,6 +159,7 @@ pub fn scenarios() -> Vec<Scenario<'static>> {
         operation: "hand over to another thread and back",
         threads: 1,
         batch: 8,
+        alone: "",
         peers,
     }]
 }

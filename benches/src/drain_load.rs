@@ -113,6 +113,7 @@ pub fn scenario(database: Database<'static, NullDriver, LinuxHooks>, id: u32, c:
         threads: 1,
         // Long enough that the time in which the other thread wakes up does not count.
         batch: 8192,
+        alone: "",
         peers,
     }
 }

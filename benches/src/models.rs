@@ -120,7 +120,7 @@ impl Models {
                 work: Box::new(move |thread, n| self.c[cores[thread]][RESIDENT / 2].runs(n)),
             },
         ];
-        Scenario { name, operation: "run of nothing", threads, batch: BATCH, peers }
+        Scenario { name, operation: "run of nothing", threads, batch: BATCH, alone: "", peers }
     }
 
     fn look_up(&self, name: &'static str, threads: usize, targets: [Target; 2]) -> Scenario<'_> {
@@ -145,7 +145,7 @@ impl Models {
                 }),
             },
         ];
-        Scenario { name, operation: "take, miss a variable, give back", threads, batch: BATCH, peers }
+        Scenario { name, operation: "take, miss a variable, give back", threads, batch: BATCH, alone: "", peers }
     }
 
     /// Unloads the models and closes the runtimes: whether every reference was given back on both sides.
