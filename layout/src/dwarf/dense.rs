@@ -1,27 +1,22 @@
-//! Tables indexed by places in a section or unit: what is asked for next usually stands close to what was asked for before.
+//! What is known by places in a section or unit: what is asked for next usually stands close to what was asked for before.
 
+use super::near::Near;
 use super::world::At;
 use crate::types::hash::QuickMap;
 
 /// Cells of one page.
 const PAGE: usize = 1024;
 
-struct Page {
-    cells: [u32; PAGE],
-    used: bool,
-}
-
 /// Numbers by place; 0 where none was set.
 #[derive(Default)]
 pub(crate) struct Dense {
-    pages: Vec<Option<Box<Page>>>,
-    used: Vec<usize>,
+    pages: Vec<Option<Box<[u32; PAGE]>>>,
 }
 
 impl Dense {
     pub(crate) fn get(&self, place: usize) -> u32 {
         match self.pages.get(place / PAGE) {
-            Some(Some(page)) => page.cells[place % PAGE],
+            Some(Some(page)) => page[place % PAGE],
             _ => 0,
         }
     }
@@ -31,50 +26,36 @@ impl Dense {
         if self.pages.len() <= number {
             self.pages.resize_with(number + 1, || None);
         }
-        let page = self.pages[number].get_or_insert_with(|| Box::new(Page { cells: [0; PAGE], used: false }));
-        if !page.used {
-            page.used = true;
-            self.used.push(number);
-        }
-        page.cells[place % PAGE] = value;
-    }
-
-    /// Forgets all; costs what was used since the last time.
-    pub(crate) fn clear(&mut self) {
-        for number in self.used.drain(..) {
-            if let Some(page) = &mut self.pages[number] {
-                page.cells.fill(0);
-                page.used = false;
-            }
-        }
+        self.pages[number].get_or_insert_with(|| Box::new([0; PAGE]))[place % PAGE] = value;
     }
 }
 
-/// Numbers by entry: of the unit that is being read, and of others.
+/// `N` numbers by entry: of the unit that is being read, and of others.
 #[derive(Default)]
-pub(crate) struct Entries {
+pub(crate) struct Entries<const N: usize> {
     unit: u32,
-    own: Dense,
-    others: QuickMap<At, u32>,
+    own: Near<N>,
+    others: QuickMap<At, [u32; N]>,
 }
 
-impl Entries {
-    pub(crate) fn get(&self, at: At) -> u32 {
-        if at.unit == self.unit { self.own.get(at.offset) } else { self.others.get(&at).copied().unwrap_or(0) }
+impl<const N: usize> Entries<N> {
+    pub(crate) fn get(&self, at: At, which: usize) -> u32 {
+        let found = if at.unit == self.unit { self.own.get(at.offset) } else { self.others.get(&at) };
+        found.map_or(0, |numbers| numbers[which])
     }
 
-    pub(crate) fn set(&mut self, at: At, value: u32) {
+    pub(crate) fn set(&mut self, at: At, which: usize, value: u32) {
         if at.unit == self.unit {
-            self.own.set(at.offset, value);
+            self.own.set(at.offset, which, value);
         } else {
-            self.others.insert(at, value);
+            self.others.entry(at).or_insert([0; N])[which] = value;
         }
     }
 
-    /// Goes on to another unit; keeps at most `most` numbers of others.
-    pub(crate) fn enter(&mut self, unit: u32, most: usize) {
+    /// Goes on to another unit, of so many bytes; keeps the numbers of at most `most` entries of others.
+    pub(crate) fn enter(&mut self, unit: u32, bytes: usize, most: usize) {
         self.unit = unit;
-        self.own.clear();
+        self.own.clear(bytes);
         if self.others.len() > most {
             self.others.clear();
         }
