@@ -170,6 +170,7 @@ cayman with 4 logical cores
 ND 0:NC 6 scratchpad: gen\"er\\ate needs 600.000MB; held 1.000GB in 2 pages for 1 models
 ND 0:NC 6 microcode library: 1 copies of 90.664KB for 3 models
 requests 25, reloads 3, peak 17179869184.000GB
+ready after 812 us, serving after 9120 us
 weights verified, outputs NOT VERIFIED
 after close: 0 device bytes and 0 nodes live
 resident anonymous memory 3.000MB
