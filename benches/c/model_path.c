@@ -199,6 +199,49 @@ void nrt_c_model_takes(unsigned core, uint32_t id, unsigned n)
     }
 }
 
+/* Unlinks the first node of its key; 0 = it was there. */
+static int ht_remove(struct ht *table, uint64_t key)
+{
+    struct ht_node **link = &table->nodes[key & table->size_mask].next;
+    while (*link && (*link)->key != key)
+        link = &(*link)->next;
+    if (!*link)
+        return 1;
+    *link = (*link)->next;
+    table->count--;
+    return 0;
+}
+
+/* `n` times: takes the model out under the lock, waits for its last reference as documented, by looking again and again, and
+ * puts it back. */
+void nrt_c_model_drains(unsigned index, uint32_t id, unsigned n)
+{
+    struct core *core = &cores[index];
+    struct ht_node *node;
+    while (n--) {
+        pthread_mutex_lock(&core->db_lock);
+        if (ht_find(core->db, id, &node) || ht_remove(core->db, id))
+            abort();
+        pthread_mutex_unlock(&core->db_lock);
+        struct model *model = (struct model *)((char *)node - offsetof(struct model, node));
+        while (atomic_load(&model->ref_count))
+            ;
+        pthread_mutex_lock(&core->db_lock);
+        ht_insert(core->db, id, node);
+        pthread_mutex_unlock(&core->db_lock);
+    }
+}
+
+/* Takes the model and gives it back if it is there; 0 = it was not. */
+int nrt_c_model_try_take(unsigned core, uint32_t id)
+{
+    struct model *model;
+    if (acquire(&cores[core], id, &model))
+        return 0;
+    release(model);
+    return 1;
+}
+
 /* References held on all models: 0 when everything was given back. */
 uint64_t nrt_c_model_references(void)
 {

@@ -173,7 +173,7 @@ impl Maps {
                 |at| self.slots.read().ok().and_then(|slots| slots.get(self.slot_keys[at]).map(|model| model.read())),
             ),
         ];
-        Scenario { name, operation: "take by id, read a word, give back", threads, batch: BATCH, peers }
+        Scenario { name, operation: "take by id, read a word, give back", threads, batch: BATCH, alone: "", peers }
     }
 
     fn peer<'a>(

@@ -36,10 +36,14 @@ const fn named(name: &'static str, scenario: &'static str, peer: &'static str, o
 
 const TWO_MODELS: &str = "acquire/2 threads, two models of a core";
 
+const ALONE: &str = crate::node::ALONE;
+
 const NAMED: &[Named] = &[
     named("pool_vs_heapless", "pool/1 thread", "heapless BoxPool", Of::Medians, Bar::AtLeast(1.8)),
     named("pool_vs_calloc", "pool/1 thread", "calloc + free", Of::Medians, Bar::AtLeast(1.3)),
     named("object_vs_c_object_path", "node/1 thread", "C object path", Of::Medians, Bar::AtLeast(1.8)),
+    named("two_devices_vs_one_thread", "node/2 threads, two devices", ALONE, Of::Means, Bar::AtMost(1.3)),
+    named("two_cores_of_a_device_vs_one_thread", "node/2 threads, one device", ALONE, Of::Means, Bar::AtMost(1.6)),
     named("acquire_vs_documented_1t", "acquire/1 thread", "C documented shape", Of::Medians, Bar::AtLeast(1.5)),
     named("acquire_vs_documented_2t_same_core", TWO_MODELS, "C documented shape", Of::Means, Bar::AtLeast(5.0)),
     named("acquire_vs_papaya_guard", "acquire/1 thread", "papaya, guard", Of::Medians, Bar::AtLeast(0.9)),
@@ -49,6 +53,13 @@ const NAMED: &[Named] = &[
     named("staged_copy_vs_hand", "copy/64 MiB", "by hand", Of::Medians, Bar::AtLeast(0.9)),
     named("drain_vs_futex_wake", "drain/there and back", "futex wake", Of::Medians, Bar::AtMost(1.5)),
 ];
+
+/// Scenarios of whose first peer the 99.9th percentile of the best run is held against the median, and the name of that.
+const TAILS: [(&str, &str); 3] =
+    [("node_tail", "node/1 thread"), ("acquire_tail", "acquire/1 thread"), ("carve_tail", "carve/1 thread")];
+
+/// Largest 99.9th percentile ÷ median.
+const TAIL: f64 = 2.0;
 
 /// A named ratio as it was measured.
 #[derive(Clone, Debug)]
@@ -68,7 +79,18 @@ pub struct Verdict {
 /// What was measured of the named ratios. One whose scenario was left out, or could not be measured, is not there.
 #[must_use]
 pub fn verdicts(results: &[Measured]) -> Vec<Verdict> {
-    NAMED.iter().filter_map(|named| verdict(named, results)).collect()
+    NAMED
+        .iter()
+        .filter_map(|named| verdict(named, results))
+        .chain(TAILS.iter().filter_map(|tail| of_tail(*tail, results)))
+        .collect()
+}
+
+fn of_tail((name, scenario): (&'static str, &str), results: &[Measured]) -> Option<Verdict> {
+    let tail = results.iter().find(|measured| measured.name == scenario)?.rows.as_ref()?.first()?.tail;
+    // The best run is one number: no interval.
+    let ratio = Summary { median: tail, low: tail, high: tail, coverage: 0.0 };
+    Some(Verdict { name, ratio, bar: TAIL, at_most: true, passes: tail <= TAIL })
 }
 
 fn verdict(named: &Named, results: &[Measured]) -> Option<Verdict> {
@@ -121,7 +143,8 @@ mod tests {
 
     #[test]
     fn names_are_used_once() {
-        let names: std::collections::BTreeSet<_> = NAMED.iter().map(|named| named.name).collect();
-        assert_eq!(names.len(), NAMED.len());
+        let tails = TAILS.iter().map(|(name, _)| *name);
+        let names: std::collections::BTreeSet<_> = NAMED.iter().map(|named| named.name).chain(tails).collect();
+        assert_eq!(names.len(), NAMED.len() + TAILS.len());
     }
 }

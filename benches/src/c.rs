@@ -49,6 +49,8 @@ mod raw {
         pub(super) fn nrt_c_model_runs(core: c_uint, id: u32, n: c_uint);
         pub(super) fn nrt_c_model_look_ups(core: c_uint, id: u32, variable: u32, n: c_uint);
         pub(super) fn nrt_c_model_takes(core: c_uint, id: u32, n: c_uint);
+        pub(super) fn nrt_c_model_drains(core: c_uint, id: u32, n: c_uint);
+        pub(super) fn nrt_c_model_try_take(core: c_uint, id: u32) -> c_int;
         pub(super) fn nrt_c_model_references() -> u64;
         pub(super) safe fn nrt_c_mutex_pairs(n: c_uint);
         pub(super) safe fn nrt_c_preemptions() -> c_long;
@@ -208,6 +210,18 @@ impl CModel {
     pub fn takes(&self, n: u32) {
         // SAFETY: resident for ever.
         unsafe { raw::nrt_c_model_takes(self.core, self.id, n) };
+    }
+
+    /// Takes it out, waits for its last reference, puts it back, `n` times. Others find it missing meanwhile.
+    pub fn drains(&self, n: u32) {
+        // SAFETY: loaded, and only ever out within this call, which one thread makes at a time: it aborts otherwise.
+        unsafe { raw::nrt_c_model_drains(self.core, self.id, n) };
+    }
+
+    /// Takes it and gives it back, unless it is out just then; whether it was there.
+    pub fn try_take(&self) -> bool {
+        // SAFETY: loaded; it may be out.
+        unsafe { raw::nrt_c_model_try_take(self.core, self.id) != 0 }
     }
 
     /// Takes it, looks for a variable it does not have, gives it back, `n` times.

@@ -272,7 +272,7 @@ fn scenario(name: &'static str, operation: &'static str, script: &'static Script
             }),
         },
     ];
-    Scenario { name, operation, threads: 1, batch: BATCH, peers: list }
+    Scenario { name, operation, threads: 1, batch: BATCH, alone: "", peers: list }
 }
 
 /// A reservation of the whole space on a core and channel of its own.

@@ -98,7 +98,7 @@ impl Copies {
                 }),
             },
         ];
-        Scenario { name, operation, threads: 1, batch, peers }
+        Scenario { name, operation, threads: 1, batch, alone: "", peers }
     }
 
     /// Whether what was written arrived.

@@ -15,17 +15,17 @@ use rustix::thread::{CpuSet, Pid, gettid, sched_getcpu, sched_setaffinity};
 use crate::measure::{Peer, Scenario, processors};
 
 /// A thread that answers for ever, and where it must not run.
-struct Partner {
+pub(crate) struct Partner {
     id: AtomicI32,
     avoids: AtomicUsize,
 }
 
 impl Partner {
-    const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self { id: AtomicI32::new(0), avoids: AtomicUsize::new(usize::MAX) }
     }
 
-    fn start(&'static self, answer: fn()) {
+    pub(crate) fn start(&'static self, answer: fn()) {
         std::thread::spawn(move || {
             self.id.store(gettid().as_raw_nonzero().get(), Release);
             loop {
@@ -35,7 +35,7 @@ impl Partner {
     }
 
     /// Keeps the partner off the processor this thread is on.
-    fn keep_off(&self) {
+    pub(crate) fn keep_off(&self) {
         let here = sched_getcpu();
         let Some(partner) = Pid::from_raw(self.id.load(Acquire)) else { return };
         if self.avoids.swap(here, Relaxed) == here {
@@ -120,7 +120,7 @@ fn answer_wake() {
     set_and_wake(&FRO.0);
 }
 
-/// The only scenario: one measuring thread and, for each peer, a partner.
+/// The scenario without load: one measuring thread and, for each peer, a partner.
 #[must_use]
 pub fn scenarios() -> Vec<Scenario<'static>> {
     static START: std::sync::Once = std::sync::Once::new();
@@ -159,6 +159,7 @@ pub fn scenarios() -> Vec<Scenario<'static>> {
         operation: "hand over to another thread and back",
         threads: 1,
         batch: 8,
+        alone: "",
         peers,
     }]
 }

@@ -38,5 +38,5 @@ pub fn scenarios() -> Vec<Scenario<'static>> {
             black_box(LinuxHooks::new().thread_id());
         }),
     ];
-    vec![Scenario { name: "floor/1 thread", operation: "one thing", threads: 1, batch: BATCH, peers }]
+    vec![Scenario { name: "floor/1 thread", operation: "one thing", threads: 1, batch: BATCH, alone: "", peers }]
 }

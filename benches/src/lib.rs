@@ -6,7 +6,7 @@
 //! * [`measure`] — batches, histograms, pinned threads, all peers in turn; [`stats`] — ratios and their intervals.
 //! * [`driver`], [`hooks`], [`world`] — a runtime whose driver costs next to nothing.
 //! * [`c`] — the original's shape, in C with pthread mutexes.
-//! * [`floor`], [`pool`], [`node`], [`acquire`], [`models`], [`drain`], [`carve`], [`copy`], [`replay`] — what is measured. A new group is a function that gives
+//! * [`floor`], [`pool`], [`node`], [`acquire`], [`models`], [`drain`], [`drain_load`], [`carve`], [`copy`], [`replay`] — what is measured. A new group is a function that gives
 //!   [`Scenario`](measure::Scenario)s, added to the list in [`cli`].
 //! * [`bars`] — the ratios that have a name and a bar.
 //! * [`counts`] — what an operation executes; [`report`], [`html`], [`machine`] — tables and files; [`trace`] — loads.
@@ -20,6 +20,7 @@ pub mod cli;
 pub mod copy;
 pub mod counts;
 pub mod drain;
+pub mod drain_load;
 pub mod driver;
 pub mod floor;
 pub mod hooks;

@@ -45,6 +45,8 @@ pub struct Scenario<'a> {
     pub threads: usize,
     /// Operations timed together: [`BATCH`], or fewer where one takes long.
     pub batch: u32,
+    /// Name of the peer that only the first thread works for, while the others do nothing; "" = none.
+    pub alone: &'static str,
     /// Who takes part.
     pub peers: Vec<Peer<'a>>,
 }
@@ -96,6 +98,8 @@ pub struct Row {
     pub slices: usize,
     /// Of these, slices in which a thread was preempted: there was not enough quiet.
     pub disturbed: usize,
+    /// 99.9th percentile ÷ median of the batches of one run, in the best run.
+    pub tail: f64,
     /// Median batch of this peer ÷ median batch of the first peer, per run: above 1 the first peer is faster. `None` for
     /// the first peer itself.
     pub ratio: Option<Summary>,
@@ -121,13 +125,15 @@ pub fn measure(scenario: &Scenario<'_>, effort: Effort, mut progress: impl FnMut
     let peers = scenario.peers.len();
     let mut all: Vec<Histogram<u64>> = (0..peers).map(|_| empty()).collect();
     let (mut slices, mut disturbed) = (vec![0; peers], vec![0; peers]);
-    let (mut medians, mut means) = (vec![Vec::new(); peers], vec![Vec::new(); peers]);
+    let (mut medians, mut means, mut tails) = (vec![Vec::new(); peers], vec![Vec::new(); peers], vec![f64::INFINITY; peers]);
     for run in 0..effort.runs {
         progress(run);
         let of_run = one_run(scenario, effort, run, &cpus);
         let numbers = |value: fn(&Histogram<u64>) -> f64| of_run.iter().map(|found| value(found.used())).collect::<Vec<_>>();
         let (median, mean) = (numbers(|histogram| histogram.value_at_quantile(0.5) as f64), numbers(Histogram::mean));
+        let tail = numbers(|histogram| histogram.value_at_quantile(0.999) as f64);
         for peer in 0..peers {
+            tails[peer] = tails[peer].min(tail[peer] / median[peer]);
             medians[peer].push(median[peer] / median[0]);
             means[peer].push(mean[peer] / mean[0]);
             add(&mut all[peer], of_run[peer].used());
@@ -153,6 +159,7 @@ pub fn measure(scenario: &Scenario<'_>, effort: Effort, mut progress: impl FnMut
             batches: histogram.len(),
             slices: slices[index],
             disturbed: disturbed[index],
+            tail: tails[index],
             ratio: (index > 0).then(|| summarise(&medians[index])).flatten(),
             ratio_of_means: (index > 0).then(|| summarise(&means[index])).flatten(),
         }
@@ -241,7 +248,8 @@ fn one_thread(scenario: &Scenario<'_>, effort: Effort, run: usize, thread: usize
     let _ = sched_setaffinity(None, &set);
     let peers = scenario.peers.len();
     let mut found: Vec<Found> = (0..peers).map(|_| Found::new()).collect();
-    for peer in &scenario.peers {
+    let works = |peer: &Peer<'_>| thread == 0 || peer.name != scenario.alone;
+    for peer in scenario.peers.iter().filter(|peer| works(peer)) {
         (0..4).for_each(|_| (peer.work)(thread, scenario.batch));
     }
     let mut of_slice = empty();
@@ -255,7 +263,10 @@ fn one_thread(scenario: &Scenario<'_>, effort: Effort, run: usize, thread: usize
             }
             of_slice.reset();
             let slice = meeting.begin(effort.slice);
-            loop {
+            while !works(peer) && !slice.is_over(Instant::now()) {
+                spin_loop();
+            }
+            while works(peer) {
                 let begin = Instant::now();
                 (peer.work)(thread, scenario.batch);
                 let end = Instant::now();

@@ -12,6 +12,7 @@ use nrt_linux::hooks::LinuxHooks;
 
 use crate::acquire::Maps;
 use crate::c::{self, CModel};
+use crate::drain_load;
 use crate::driver::NullDriver;
 use crate::hooks::RememberedThreadId;
 use crate::measure::{BATCH, Peer, Scenario};
@@ -79,6 +80,7 @@ impl Models {
     #[must_use]
     pub fn scenarios(&self) -> Vec<Scenario<'_>> {
         let mut scenarios = self.maps.scenarios(&self.database, &self.c[0]);
+        scenarios.extend(self.drain_under_load());
         scenarios.extend([
             self.run("model/1 thread", 1, [0, 0]),
             self.run("model/2 threads, one core", 2, [0, 0]),
@@ -89,6 +91,13 @@ impl Models {
             self.look_up("look-up/2 threads, two cores", 2, [(0, 10), (1, 10)]),
         ]);
         scenarios
+    }
+
+    /// On a model that nobody else uses.
+    fn drain_under_load(&self) -> Option<Scenario<'static>> {
+        let database = self.linux.cores[0].bare_database().ok()?;
+        let id = self.linux.models[0][RESIDENT - 1].id();
+        Some(drain_load::scenario(database, id, self.c[0][RESIDENT - 1]))
     }
 
     fn run(&self, name: &'static str, threads: usize, cores: [usize; 2]) -> Scenario<'_> {
@@ -111,7 +120,7 @@ impl Models {
                 work: Box::new(move |thread, n| self.c[cores[thread]][RESIDENT / 2].runs(n)),
             },
         ];
-        Scenario { name, operation: "run of nothing", threads, batch: BATCH, peers }
+        Scenario { name, operation: "run of nothing", threads, batch: BATCH, alone: "", peers }
     }
 
     fn look_up(&self, name: &'static str, threads: usize, targets: [Target; 2]) -> Scenario<'_> {
@@ -136,7 +145,7 @@ impl Models {
                 }),
             },
         ];
-        Scenario { name, operation: "take, miss a variable, give back", threads, batch: BATCH, peers }
+        Scenario { name, operation: "take, miss a variable, give back", threads, batch: BATCH, alone: "", peers }
     }
 
     /// Unloads the models and closes the runtimes: whether every reference was given back on both sides.

@@ -20,6 +20,9 @@ const NODE: Layout = match Layout::from_size_align(192, 16) {
     Err(_) => panic!("192 bytes, aligned to 16"),
 };
 
+/// The peer that shows what a second thread costs.
+pub const ALONE: &str = "nrt, one thread alone";
+
 /// Where the threads of a scenario are at work: (device, core) of each.
 type Places = [(u32, u32); 2];
 
@@ -56,12 +59,12 @@ pub fn c_request(device: u32, core: u32, arch: Arch) -> ObjectRequest<'static> {
 fn scenario(world: LinuxWorld, name: &'static str, threads: usize, places: Places, burst: bool) -> Scenario<'static> {
     let cores = places.map(|(device, core)| world::core(world, device, core));
     let requests = places.map(|(device, core)| c_request(device, core, world.arch()));
-    let peers = vec![
+    let mut peers = vec![
         Peer {
             name: "nrt",
             touches: "static memory; zeroes nothing, writes about 205 B of a 256 B slot (node, hint and range), and per event \
                       64 B of ring and 40 B beside it (the text is copied); finds a stale handle",
-            locks: "memory lock of the core 2x; 12 atomic read-modify-writes in all",
+            locks: "memory lock of the core 2x; 9 atomic read-modify-writes in all",
             work: Box::new(move |thread, n| {
                 let request = black_box(world::allocation());
                 if burst { nrt_burst(&cores[thread], &request, n) } else { nrt_pairs(&cores[thread], &request, n) }
@@ -87,8 +90,16 @@ fn scenario(world: LinuxWorld, name: &'static str, threads: usize, places: Place
             work: Box::new(move |_, n| if burst { mimalloc_burst(n) } else { mimalloc_pairs(n) }),
         },
     ];
+    if threads > 1 {
+        peers.push(Peer {
+            name: ALONE,
+            touches: "as nrt, while the other thread does nothing",
+            locks: "as nrt",
+            work: Box::new(move |thread, n| nrt_pairs(&cores[thread], &black_box(world::allocation()), n)),
+        });
+    }
     let operation = if burst { "allocate and release, 64 live in between" } else { "allocate and release" };
-    Scenario { name, operation, threads, batch: BATCH, peers }
+    Scenario { name, operation, threads, batch: BATCH, alone: ALONE, peers }
 }
 
 fn nrt_pairs(core: &Core<LinuxHooks>, request: &Allocation<'_>, n: u32) {

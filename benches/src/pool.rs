@@ -208,5 +208,5 @@ fn scenario(name: &'static str, threads: usize) -> Scenario<'static> {
             pools.stack.pair();
         }),
     ];
-    Scenario { name, operation: "take, zero 192 B, give back", threads, batch: BATCH, peers }
+    Scenario { name, operation: "take, zero 192 B, give back", threads, batch: BATCH, alone: "", peers }
 }

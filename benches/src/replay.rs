@@ -90,7 +90,7 @@ impl Replay {
                 work: Box::new(move |_, n| unsafe { self.c.steps(self.script, n * 2, |_| request.allocate(), Object::free) }),
             },
         ];
-        Scenario { name: "trace/objects", operation: "two steps of the trace", threads: 1, batch: BATCH, peers }
+        Scenario { name: "trace/objects", operation: "two steps of the trace", threads: 1, batch: BATCH, alone: "", peers }
     }
 
     /// Gives back what is live.

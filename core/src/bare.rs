@@ -111,4 +111,15 @@ impl<'r, D: Driver, H: Hooks> Database<'r, D, H> {
         self.system.database_release(slot);
         Ok(read)
     }
+
+    /// Makes a model unfindable, waits until nobody holds it, makes it findable again.
+    ///
+    /// # Errors
+    /// `NRT_FAILURE` when it is not resident.
+    pub fn drain_and_restore(&self, id: u32) -> Result<()> {
+        let slot = self.system.database_remove(&self.core, id)?;
+        self.system.drained(slot, None);
+        // SAFETY: removed from this core just now; nothing of it was given back, it is as complete as before.
+        unsafe { self.system.database_restore(&self.core, slot) }
+    }
 }

@@ -5,6 +5,7 @@
 //! look-up falls back to when writers keep changing the chains. Leaving is *unlink, unlock, then drain*; the drain sleeps
 //! instead of spinning and can have a deadline.
 
+use core::hint::spin_loop;
 use core::mem::offset_of;
 use core::ptr::NonNull;
 use core::sync::atomic::AtomicU64;
@@ -16,10 +17,13 @@ use crate::context::ResolvedCore;
 use crate::driver::Driver;
 use crate::error::{Cause, Error, Result};
 use crate::hash_table::HashTable;
-use crate::hooks::Hooks;
+use crate::hooks::{Hooks, Wait};
 use crate::status::Status;
 use crate::sync::{self, Chains, Taken};
 use crate::system::System;
+
+/// Looks at the count of a model before its drainer sleeps.
+const LOOKS: u32 = 64;
 
 /// How a model is found and a reference to it taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -223,8 +227,17 @@ impl<D: Driver, H: Hooks> System<D, H> {
     pub(crate) fn drained(&self, slot: NonNull<ModelSlot>, deadline_ns: Option<u64>) -> bool {
         // SAFETY: as in `database_release`.
         let count = unsafe { &(*slot.as_ptr()).model.ref_count };
-        // The low half holds the count: a release in between changes it and the wait returns at once.
-        sync::wait_drained(count, |now| self.hooks.wait(low_half(count), now, deadline_ns))
+        // The low half holds the count: a release in between changes it and the wait returns at once. A reference may be one of
+        // a look-up, which gives it back within some instructions: a few looks before going to sleep.
+        sync::wait_drained(count, |now| {
+            for _ in 0..LOOKS {
+                if count.load(Relaxed) as u32 != now {
+                    return Wait::Woken;
+                }
+                spin_loop();
+            }
+            self.hooks.wait(low_half(count), now, deadline_ns)
+        })
     }
 
     /// Makes a removed model findable again; its references were never disturbed.

@@ -7,7 +7,7 @@ use nrt_core::driver::Errno;
 use nrt_sim::kernel::Shown;
 
 use crate::inject::{Failure, Stopped};
-use crate::process::{self, DeviceFile};
+use crate::process::{self, DeviceFile, Processes};
 use crate::seccomp::{Answer, Notification};
 use crate::supervisor::Supervisor;
 
@@ -190,16 +190,24 @@ impl Supervisor {
         };
         let allowed = match call.nr {
             libc::SYS_pread64 | libc::SYS_preadv | libc::SYS_preadv2 => file.readable,
-            libc::SYS_lseek | libc::SYS_ftruncate => true,
+            libc::SYS_lseek | libc::SYS_ftruncate | libc::SYS_fchmod | libc::SYS_fchown => true,
             _ => file.writable,
         };
         let errno = match call.nr {
             _ if !allowed => libc::EBADF,
             libc::SYS_lseek => libc::ESPIPE,
+            libc::SYS_fchmod | libc::SYS_fchown => libc::EPERM,
             libc::SYS_fallocate => libc::ENODEV,
             _ => libc::EINVAL,
         };
         plain(Answer::Errno(errno))
+    }
+
+    /// Calls that move bytes between the first descriptor and another one, which the driver has no functions for.
+    pub(crate) fn moved(&mut self, call: &Notification, pid: u32, other: u64) -> Told {
+        let is_device = |fd: u64, all: &mut Processes| all.file(&self.world.memory, pid, fd as RawFd).is_some();
+        let concerned = [call.args[0], other].into_iter().any(|fd| is_device(fd, &mut self.processes));
+        plain(if concerned { Answer::Errno(libc::EINVAL) } else { Answer::Continue })
     }
 
     /// `mmap`: the memfd is the address space of the device, so a mapping of it is right once it is allowed, with the

@@ -41,8 +41,9 @@ const ALWAYS: [c_long; 25] = [
     libc::SYS_mremap,
 ];
 
-/// Calls that a device has no answer to and the memory file behind it has. Those that use its position fail by themselves.
-const POSITIONED: [c_long; 9] = [
+/// Calls that a device has no answer to and the memory file behind it has, or that change that file. Those that use its
+/// position fail by themselves.
+const POSITIONED: [c_long; 11] = [
     libc::SYS_lseek,
     libc::SYS_pread64,
     libc::SYS_pwrite64,
@@ -52,7 +53,13 @@ const POSITIONED: [c_long; 9] = [
     libc::SYS_pwritev2,
     libc::SYS_fallocate,
     libc::SYS_ftruncate,
+    libc::SYS_fchmod,
+    libc::SYS_fchown,
 ];
+
+/// Calls that move bytes between two descriptors, and where these are in the arguments.
+const MOVING: [(c_long, [u32; 2]); 3] =
+    [(libc::SYS_sendfile, [0, 1]), (libc::SYS_splice, [0, 2]), (libc::SYS_copy_file_range, [0, 2])];
 
 fn statement(code: u32, k: u32) -> sock_filter {
     // BPF codes are 16 bits wide.
@@ -108,6 +115,9 @@ pub(crate) fn program(first: i32) -> Vec<sock_filter> {
     block(libc::SYS_mmap, [in_window(4, first), shared].concat());
     for nr in [libc::SYS_fstat, libc::SYS_getdents64, libc::SYS_getdents].into_iter().chain(POSITIONED) {
         block(nr, [in_window(0, first), allow.clone()].concat());
+    }
+    for (nr, [one, other]) in MOVING {
+        block(nr, [in_window(one, first), in_window(other, first), allow.clone()].concat());
     }
     let fcntl = vec![
         argument(1),
@@ -165,6 +175,10 @@ mod tests {
             assert_eq!(action(libc::SYS_mmap, [0, 4096, 3, 2, fd, 0]), expected, "mmap({fd})");
             assert_eq!(action(libc::SYS_mmap, [0, 4096, 3, 0x22, fd, 0]), expected, "mmap({fd}, MAP_ANONYMOUS)");
             assert_eq!(action(libc::SYS_lseek, [fd, 0, 0, 0, 0, 0]), expected, "lseek({fd})");
+            assert_eq!(action(libc::SYS_sendfile, [3, fd, 0, 1, 0, 0]), expected, "sendfile(3, {fd})");
+            assert_eq!(action(libc::SYS_splice, [fd, 0, 3, 0, 1, 0]), expected, "splice({fd}, 3)");
+            assert_eq!(action(libc::SYS_copy_file_range, [3, 0, fd, 0, 1, 0]), expected, "copy_file_range(3, {fd})");
+            assert_eq!(action(libc::SYS_getdents64, [fd, 0, 0, 0, 0, 0]), expected, "getdents64({fd})");
             assert_eq!(action(libc::SYS_ioctl, [fd, 0x5401, 0, 0, 0, 0]), expected, "ioctl({fd}, TCGETS)");
             assert_eq!(action(libc::SYS_dup2, [fd, 7, 0, 0, 0, 0]), NOTIFY, "dup2({fd}, 7)");
             assert_eq!(action(libc::SYS_fcntl, [fd, 0, 0, 0, 0, 0]), NOTIFY, "fcntl({fd}, F_DUPFD)");

@@ -53,7 +53,9 @@ impl Stopped {
     /// Stops the thread of a call, which is answered by that.
     pub(crate) fn new(listener: &Listener, call: &Notification) -> Result<Self, Failure> {
         let tid = call.tid as pid_t;
-        ptrace(libc::PTRACE_SEIZE, tid, null_mut(), null_mut()).map_err(|_| Failure::Unable)?;
+        // Without the supervisor it would go on in the middle of nowhere.
+        let with = libc::PTRACE_O_EXITKILL as usize as *mut c_void;
+        ptrace(libc::PTRACE_SEIZE, tid, null_mut(), with).map_err(|_| Failure::Unable)?;
         // SAFETY: all zero is a value of this plain struct.
         let mut stopped = Self { tid, registers: unsafe { std::mem::zeroed() }, signals: Vec::new() };
         let interrupted = ptrace(libc::PTRACE_INTERRUPT, tid, null_mut(), null_mut());

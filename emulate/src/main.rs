@@ -22,6 +22,7 @@ mod memory;
 mod nodes;
 mod null;
 mod output;
+mod path_only;
 mod paths;
 mod process;
 mod program;

@@ -48,7 +48,13 @@ impl Memory {
 
     /// A new open file of a device with the access mode of `flags`.
     pub(crate) fn open(&self, device: u32, flags: i32) -> io::Result<OwnedFd> {
-        let path = format!("/proc/self/fd/{}", self.devices[device as usize].file.as_raw_fd());
+        let file = self.devices[device as usize].file.as_raw_fd();
+        // A program may have changed this by a descriptor that nobody looks at.
+        // SAFETY: a descriptor of ours and a number.
+        if unsafe { libc::fchmod(file, 0o600) } < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let path = format!("/proc/self/fd/{file}");
         let access = flags & libc::O_ACCMODE;
         if access == libc::O_ACCMODE {
             // Neither readable nor writable, requests only: a mode the standard library does not know.

@@ -97,13 +97,10 @@ impl Supervisor {
             _ if exclusive => return refused(libc::EEXIST, None),
             Node::Link(_) => return refused(libc::ELOOP, None),
             Node::Device(_) | Node::File(..) if flags & libc::O_DIRECTORY != 0 => return refused(libc::ENOTDIR, None),
-            // The kernel does not let a supervisor give such descriptors.
-            Node::Device(_) | Node::File(..) if only_path => {
-                return refused(libc::EINVAL, Some("descriptors for a path only are not modelled"));
-            }
+            Node::Device(device) if only_path => self.world.memory.open(*device, libc::O_RDONLY),
             Node::Device(device) => return Some(self.open_device(call, pid, *device, flags)),
             Node::File(..) if writes => return refused(libc::EACCES, Some("writing attributes is not modelled")),
-            Node::File(_, mode) if !permits(pid, *mode, libc::R_OK as u32) => return refused(libc::EACCES, None),
+            Node::File(_, mode) if !only_path && !permits(pid, *mode, libc::R_OK as u32) => return refused(libc::EACCES, None),
             Node::File(text, _) => file(path, text),
             Node::Directory(_) if writes => return refused(libc::EISDIR, None),
             Node::Directory(_) => self.tree.directory(path),
@@ -112,6 +109,9 @@ impl Supervisor {
             Ok(opened) => opened,
             Err(error) => return refused(error.raw_os_error().unwrap_or(libc::EIO), None),
         };
+        if only_path && !matches!(node, Node::Directory(_)) {
+            return Some(self.open_path_only(call, pid, &opened, flags));
+        }
         let Some(number) = self.processes.number(pid, 0) else { return refused(libc::EMFILE, None) };
         match self.listener.answer_fd(call.id, opened.as_fd(), Some(number), flags & libc::O_CLOEXEC != 0) {
             Ok(()) => {

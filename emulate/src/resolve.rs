@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::io;
 use std::os::fd::RawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
@@ -73,9 +74,13 @@ impl Supervisor {
             interest |= shown.is_some();
             base = Some(shown.unwrap_or(place));
         }
-        if !interest && arguments.follow {
-            let relative = path.strip_prefix("/").unwrap_or(path);
-            interest = fs::read_link(Path::new(&start).join(relative)).is_ok();
+        if !interest {
+            let place = Path::new(&start).join(path.strip_prefix("/").unwrap_or(path));
+            interest = match fs::read_link(&place) {
+                Ok(_) => arguments.follow,
+                // A link on the way may lead to where the host has nothing.
+                Err(error) => error.kind() == io::ErrorKind::NotFound && place.parent().is_some_and(|above| !above.exists()),
+            };
         }
         if !interest {
             return None;

@@ -306,6 +306,11 @@ impl Supervisor {
             libc::SYS_pwrite64 | libc::SYS_pwritev | libc::SYS_pwritev2 => ("pwrite", self.positioned(call, pid)),
             libc::SYS_fallocate => ("fallocate", self.positioned(call, pid)),
             libc::SYS_ftruncate => ("ftruncate", self.positioned(call, pid)),
+            libc::SYS_fchmod => ("fchmod", self.positioned(call, pid)),
+            libc::SYS_fchown => ("fchown", self.positioned(call, pid)),
+            libc::SYS_sendfile => ("sendfile", self.moved(call, pid, call.args[1])),
+            libc::SYS_splice => ("splice", self.moved(call, pid, call.args[2])),
+            libc::SYS_copy_file_range => ("copy_file_range", self.moved(call, pid, call.args[2])),
             libc::SYS_fstat => ("fstat", self.stat_open(call, pid)),
             libc::SYS_execve | libc::SYS_execveat => {
                 let (answer, _) = self.replace(call, pid);

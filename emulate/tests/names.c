@@ -193,6 +193,8 @@ static void ways(const char *scratch) {
     CHECK(readlink("link", text, sizeof text) == 12 && !memcmp(text, "/dev/neuron1", 12));
     FAILS(open("link", O_RDWR | O_NOFOLLOW), ELOOP);
     FAILS(open("loop/../dev/neuron0", O_RDWR), ELOOP);
+    CHECK(access("class/core_count", R_OK) == 0 && lstat("class/info", &s) == 0 && S_ISDIR(s.st_mode) && stat("class/info/serial_number", &s) == 0);
+    FAILS(open("class/no/such", O_RDONLY), ENOENT);
     CHECK(chdir("class") == 0 && access("core_count", F_OK) == 0 && chdir(scratch) == 0);
     CHECK(mkdir("\xff", 0755) == 0 && (fd = open("\xff/../dev/neuron0", O_RDWR)) >= 0);
     snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
@@ -202,6 +204,22 @@ static void ways(const char *scratch) {
     CHECK(stat(name, &s) == 0 && is_neuron(&s, 0) && stat("/proc/self/root/dev/neuron1", &s) == 0 && is_neuron(&s, 1));
     snprintf(name, sizeof name, "/proc/thread-self/cwd/dev/neuron1");
     CHECK(stat(name, &s) == 0 && is_neuron(&s, 1));
+    /* Descriptors for the path only. */
+    uint64_t pa[2];
+    int before = dup(0);
+    CHECK(close(before) == 0 && (again = open("/dev/neuron1", O_PATH | O_CLOEXEC)) >= 0 && (fcntl(again, F_GETFL) & O_PATH) && fcntl(again, F_GETFD) == FD_CLOEXEC);
+    CHECK(fstat(again, &s) == 0 && is_neuron(&s, 1) && fstatat(again, "", &s, AT_EMPTY_PATH) == 0 && is_neuron(&s, 1));
+    FAILS(ioctl(again, 0x80084E19, pa), EBADF);
+    FAILS(read(again, text, 1), EBADF);
+    snprintf(name, sizeof name, "/proc/self/fd/%d", again);
+    memset(text, 0, sizeof text);
+    CHECK(readlink(name, text, sizeof text) == 12 && !strcmp(text, "/dev/neuron1"));
+    int full = open(name, O_RDWR);
+    CHECK(full >= 0 && close(again) == 0 && ioctl(full, 0x80084E04, 0) == 0 && close(full) == 0);
+    CHECK((again = open("link", O_PATH)) >= 0 && fcntl(again, F_GETFD) == 0 && fstat(again, &s) == 0 && is_neuron(&s, 1) && close(again) == 0);
+    CHECK((again = open("class/core_count", O_PATH)) >= 0 && fstat(again, &s) == 0 && s.st_mode == (S_IFREG | 0400) && close(again) == 0);
+    CHECK((again = open("class", O_PATH | O_DIRECTORY)) >= 0 && faccessat(again, "core_count", R_OK, 0) == 0 && close(again) == 0);
+    CHECK((again = dup(0)) == before && close(again) == 0); /* nothing else is left open */
     /* openat2 and its limits. */
     struct open_how how = { .flags = O_RDWR, .resolve = RESOLVE_NO_SYMLINKS };
     CHECK((fd = syscall(SYS_openat2, dev, "neuron0", &how, sizeof how)) >= 0 && close(fd) == 0);

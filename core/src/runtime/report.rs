@@ -85,7 +85,7 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
         let mut id = 0;
         while let Some(next) = system.next_resident(&core, id) {
             id = next;
-            let visited = self.with_model(vnc, id, relative, |slot| {
+            let visited = self.visit_model(vnc, id, relative, |slot| {
                 let usage = self.usage_of_slot(slot)?;
                 // SAFETY: pinned, so published and unchanging.
                 visit(&usage, text::from_nul_terminated(unsafe { &(*slot.as_ptr()).model.name }));
@@ -140,16 +140,22 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
         }
     }
 
-    fn with_model<T>(&self, vnc: u32, id: u32, relative: u32, work: impl FnOnce(NonNull<ModelSlot>) -> Result<T>) -> Result<T> {
+    /// Does `work`, in which nothing of the application runs, with a model that stays meanwhile.
+    fn at_model<T>(&self, vnc: u32, id: u32, relative: u32, work: impl FnOnce(NonNull<ModelSlot>) -> Result<T>) -> Result<T> {
         let _inside = self.enter()?;
         let pinned = self.system.pin(vnc, id)?;
         let unknown = Error::new(Status::InvalidHandle, Cause::UnknownModel(id));
         let (_, slot) = pinned.held.get(relative as usize).copied().flatten().ok_or(unknown)?;
-        self.calling(Some((vnc, id)), || work(slot))
+        work(slot)
+    }
+
+    /// Does `work`, which calls the application back, with a model that stays meanwhile.
+    fn visit_model<T>(&self, vnc: u32, id: u32, relative: u32, work: impl FnOnce(NonNull<ModelSlot>) -> Result<T>) -> Result<T> {
+        self.at_model(vnc, id, relative, |slot| self.calling(Some((vnc, id)), || work(slot)))
     }
 
     pub(super) fn model_usage(&self, vnc: u32, id: u32, relative: u32) -> Result<ModelUsage> {
-        self.with_model(vnc, id, relative, |slot| self.usage_of_slot(slot))
+        self.at_model(vnc, id, relative, |slot| self.usage_of_slot(slot))
     }
 
     pub(super) fn for_each_variable(
@@ -159,7 +165,7 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
         relative: u32,
         visit: impl FnMut(VariableInfo, &str),
     ) -> Result<()> {
-        self.with_model(vnc, id, relative, |slot| {
+        self.visit_model(vnc, id, relative, |slot| {
             // SAFETY: pinned.
             unsafe { self.system.for_each_variable(slot, visit) };
             Ok(())
@@ -167,14 +173,14 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
     }
 
     pub(super) fn variable_address(&self, vnc: u32, id: u32, relative: u32, variable: u32, span: (u64, u64)) -> Result<u64> {
-        self.with_model(vnc, id, relative, |slot| {
+        self.at_model(vnc, id, relative, |slot| {
             // SAFETY: pinned.
             unsafe { self.system.variable_address(slot, variable, span.0, span.1) }
         })
     }
 
     pub(super) fn scratchpad_address(&self, vnc: u32, id: u32, relative: u32, offset: u64, bytes: u64) -> Result<u64> {
-        self.with_model(vnc, id, relative, |slot| {
+        self.at_model(vnc, id, relative, |slot| {
             // SAFETY: pinned: the record is only read, and the pages it claims stay.
             unsafe {
                 let record = &raw const (*slot.as_ptr()).cleanup;
@@ -195,7 +201,7 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
         variable: u32,
         work: impl FnOnce(&str, bool) -> T,
     ) -> Result<Option<T>> {
-        self.with_model(vnc, id, relative, |slot| {
+        self.visit_model(vnc, id, relative, |slot| {
             // SAFETY: pinned.
             Ok(unsafe { self.system.io_name(slot, variable) }.map(|(name, is_input)| work(name, is_input)))
         })
@@ -210,7 +216,7 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
         offset: u64,
         bytes: &mut [u8],
     ) -> Result<()> {
-        self.with_model(vnc, id, relative, |slot| {
+        self.at_model(vnc, id, relative, |slot| {
             // SAFETY: pinned; the memory lives as long as the model.
             unsafe { self.system.variable_read(slot, variable, offset, bytes) }
         })

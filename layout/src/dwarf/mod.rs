@@ -10,7 +10,7 @@
 //! | `die`, `build` | one entry, and the type it makes |
 //! | `abbreviations` | how long a table of them is |
 //! | `plans`, `cursor` | which bytes of an entry to pass over and which to read; going over the entries |
-//! | `dense` | what is known by place in a unit or section |
+//! | `entries`, `near` | what is known by place in a unit |
 //! | `known` | types by what their entries say |
 //! | `windows` | the section of units, a few units at a time |
 //! | `parallel` | those parts on two threads |
@@ -22,14 +22,15 @@ mod abbreviations;
 mod archive;
 mod build;
 mod cursor;
-mod dense;
 mod die;
 mod documented;
 mod elf;
+mod entries;
 mod known;
 mod lines;
 mod load;
 mod locate;
+mod near;
 mod parallel;
 mod plans;
 mod scan;

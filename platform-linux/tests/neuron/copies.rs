@@ -2,7 +2,7 @@
 
 use nrt_core::driver::{AllocRequest, BatchOperation, CopyBatch, DeviceRange, Driver as _, Errno};
 use nrt_linux::neuron::{ASYNC_BYTES, Fault, LinuxDriver, Refusal};
-use nrt_linux::request::{MemBufZerocopy64, MemBufZerocopy64Batches};
+use nrt_linux::request::{MemBufCopy64, MemBufZerocopy64, MemBufZerocopy64Batches};
 
 use crate::fake::{Fake, Setup};
 
@@ -58,36 +58,55 @@ fn nothing_of_zero_bytes_and_nothing_out_of_bounds_reaches_the_driver() {
     }
 }
 
-/// The driver counts a buffer copy with 32 bits: 5 GiB go in five pieces. The buffer is mapped but never touched.
-#[test]
-fn large_buffers_go_in_pieces() {
+/// Writes 5 GiB with answers in place of the driver's, and tells what was asked: request, place in the buffer, size, place
+/// in the range. The buffer is mapped but never touched.
+fn five_gib(driver: &LinuxDriver<Fake>, answers: impl Fn(&Fake)) -> Vec<(u32, u64, u64, u64)> {
     const BYTES: usize = 5 << 30;
     let memory = nrt_linux::memory::Mapping::sparse(BYTES).unwrap();
     // SAFETY: mapped for that many bytes, zero, and written by nobody.
     let buffer = unsafe { std::slice::from_raw_parts(memory.base().as_ptr(), BYTES) };
-    let driver = Setup::sunda().attach();
-    let range = device(&driver, BYTES as u64 + 4096);
-    for _ in 0..5 {
-        // A return value in place of the answer: the stand-in does not copy.
-        driver.system().fail::<nrt_linux::request::MemBufCopy64<'_>>(0);
-    }
+    let range = device(driver, BYTES as u64 + 4096);
+    // A return value in place of the answer: the stand-in does not copy.
+    (0..5).for_each(|_| answers(driver.system()));
     driver.write(0, &range, 4096, buffer).unwrap();
     let log = std::mem::take(&mut driver.system().state.lock().unwrap().log);
-    let sent: Vec<(u64, u64, u64)> = log
-        .iter()
-        .map(|(_, bytes)| {
+    log.iter()
+        .map(|(number, bytes)| {
             let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
-            (word(8) - memory.base().as_ptr() as u64, word(16), word(24))
+            (*number, word(8) - memory.base().as_ptr() as u64, word(16), word(24))
         })
-        .collect();
-    let gib = 1u64 << 30;
-    assert_eq!(sent, (0..5).map(|piece| (piece * gib, gib, 4096 + piece * gib)).collect::<Vec<_>>());
+        .collect()
+}
+
+/// The driver counts a buffer copy with 32 bits: 5 GiB go in five pieces, with the bounce buffer and without, and when each
+/// piece without it is refused.
+#[test]
+fn large_buffers_go_in_pieces() {
+    const GIB: u64 = 1 << 30;
+    const COPY: u32 = 0xC028_4E18;
+    const ZERO_COPY: u32 = 0xC030_4E7C;
+    let pieces = |numbers: &[u32]| -> Vec<_> {
+        let each = |piece: u64| numbers.iter().map(move |&number| (number, piece * GIB, GIB, 4096 + piece * GIB));
+        (0..5).flat_map(each).collect()
+    };
+    // On the second architecture the driver advertises transfers without a bounce buffer and refuses them.
+    for features in [0xFF, 0x1FF] {
+        let sunda = Setup { features, ..Setup::sunda() }.attach();
+        assert_eq!(five_gib(&sunda, |fake| fake.fail::<MemBufCopy64<'_>>(0)), pieces(&[COPY]));
+    }
+    assert_eq!(five_gib(&Setup::cayman(1).attach(), |fake| fake.fail::<MemBufZerocopy64<'_>>(0)), pieces(&[ZERO_COPY]));
+    let refused = five_gib(&Setup::cayman(1).attach(), |fake| {
+        fake.fail::<MemBufZerocopy64<'_>>(-22);
+        fake.fail::<MemBufCopy64<'_>>(0);
+    });
+    assert_eq!(refused, pieces(&[ZERO_COPY, COPY]));
 }
 
 #[test]
 fn asynchronous_copies_alternate_two_contexts() {
     for (driver, name) in [
         (Setup::sunda().attach(), "MEM_COPY_ASYNC64"),
+        (Setup { features: 0x3F, ..Setup::sunda() }.attach(), "MEM_COPY_ASYNC"),
         // Without asynchronous copies the protocol stays, and every copy is complete at its start.
         (Setup { features: 0xFD, ..Setup::sunda() }.attach(), "MEM_COPY64"),
     ] {

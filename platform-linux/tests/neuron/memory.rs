@@ -94,6 +94,16 @@ fn refusals_never_reach_the_driver() {
     assert_eq!(range.host_memory, 1);
 }
 
+/// The driver makes such a chunk, and at its first use or release the process can never be ended again.
+#[test]
+fn contiguous_host_memory_is_never_asked_for() {
+    for (driver, name) in ladder() {
+        let wanted = AllocRequest { host: true, category: 19, ..request(4096, 0) };
+        assert_eq!(driver.allocate(0, &wanted).unwrap_err(), Fault::Refused(Refusal::ContiguousInHostMemory), "{name}");
+        assert_eq!(driver.system().requests(), [""; 0], "{name}");
+    }
+}
+
 #[test]
 fn contiguous_memory_has_its_own_method() {
     let driver = Setup::sunda().attach();

@@ -11,8 +11,8 @@ use std::rc::Rc;
 use gimli::AttributeValue;
 
 use self::aggregate::Drafts;
-use super::dense::{Entries, Strings};
 use super::die::{Die, read_at};
+use super::entries::{Entries, Strings};
 use super::known::{Known, POINTER};
 use super::scan;
 use super::world::{At, Context, Value, World};
@@ -34,12 +34,12 @@ pub(crate) struct Builder<'w, 'a> {
     pub(crate) world: &'w World<'a>,
     pub(crate) types: &'w mut Database,
     /// Types by entry: first by value, then by name behind a pointer.
-    memo: [Entries; 2],
+    memo: Entries<2>,
     /// Numbers of the scopes of types, plus 1.
-    scopes: Entries,
+    scopes: Entries<1>,
     /// Units whose scopes are known.
     scoped: QuickSet<u32>,
-    /// Numbers of names, plus 1, by where they stand: most stand in a section of strings and are met often.
+    /// Numbers of names by where they stand: most stand in a section of strings and are met often.
     pub(crate) strings: Strings,
     pub(crate) known: Known,
     context: Option<(u32, Rc<Context>)>,
@@ -70,7 +70,7 @@ impl<'w, 'a> Builder<'w, 'a> {
         Self {
             world,
             types,
-            memo: Default::default(),
+            memo: Entries::default(),
             scopes: Entries::default(),
             scoped: QuickSet::default(),
             strings: Strings::default(),
@@ -87,11 +87,10 @@ impl<'w, 'a> Builder<'w, 'a> {
 
     /// Goes on to a unit, all of whose scopes will be told by [`Builder::set_scope`]; forgets what is rarely asked for again.
     pub(crate) fn enter(&mut self, unit: u32) {
-        for memo in &mut self.memo {
-            memo.enter(unit, KEPT);
-        }
+        let bytes = self.world.units[unit as usize].bytes.len();
+        self.memo.enter(unit, bytes, KEPT);
         // Each unit's scopes are read once at most: else units could make each other be read again and again.
-        self.scopes.enter(unit, usize::MAX);
+        self.scopes.enter(unit, bytes, usize::MAX);
         self.scoped.insert(unit);
     }
 
@@ -102,7 +101,7 @@ impl<'w, 'a> Builder<'w, 'a> {
 
     /// Gives the scope of an entry.
     pub(crate) fn set_scope(&mut self, at: At, scope: TextNumber) {
-        self.scopes.set(at, scope.saturating_add(1));
+        self.scopes.set(at, 0, scope.saturating_add(1));
     }
 
     /// The scope of an entry. Entries of other units may be referred to before those units are read.
@@ -113,7 +112,7 @@ impl<'w, 'a> Builder<'w, 'a> {
         if self.scoped.insert(at.unit) {
             scan::scopes(self, at.unit)?;
         }
-        Ok(self.scopes.get(at).checked_sub(1))
+        Ok(self.scopes.get(at, 0).checked_sub(1))
     }
 
     /// The type that an attribute refers to; none = `void` or damaged.
@@ -126,7 +125,7 @@ impl<'w, 'a> Builder<'w, 'a> {
 
     /// The type of an entry.
     pub(crate) fn build(&mut self, at: At, depth: Depth) -> gimli::Result<Option<TypeId>> {
-        match self.memo[depth as usize].get(at) {
+        match self.memo.get(at, depth as usize) {
             0 => {}
             known => return Ok(known.checked_sub(NOTHING + 1).map(TypeId)),
         }
@@ -135,7 +134,7 @@ impl<'w, 'a> Builder<'w, 'a> {
             return Ok(None);
         }
         // Met again while it is being built, a type contains itself.
-        self.memo[depth as usize].set(at, NOTHING);
+        self.memo.set(at, depth as usize, NOTHING);
         if self.depth >= DEEPEST {
             return Ok(None);
         }
@@ -144,7 +143,12 @@ impl<'w, 'a> Builder<'w, 'a> {
         self.depth -= 1;
         let built = built?;
         if let Some(TypeId(id)) = built {
-            self.memo[depth as usize].set(at, id.saturating_add(NOTHING + 1));
+            let number = id.saturating_add(NOTHING + 1);
+            self.memo.set(at, depth as usize, number);
+            // What points to a type needs as much of it from wherever it is referred to.
+            if matches!(self.types[TypeId(id)].kind, Kind::Pointer(..) | Kind::Base(_) | Kind::Function { .. }) {
+                self.memo.set(at, 1 - depth as usize, number);
+            }
         }
         Ok(built)
     }
@@ -161,12 +165,12 @@ impl<'w, 'a> Builder<'w, 'a> {
             let AttributeValue::String(text) = value else { return None };
             return self.new_number(text.slice());
         };
-        let known = self.strings.of(texts.key()).get(offset);
-        if known != 0 {
-            return Some(known - 1);
+        let key = (texts.key(), offset);
+        if let Some(known) = self.strings.get(&key) {
+            return Some(*known);
         }
         let number = self.new_number(texts.at(offset)?)?;
-        self.strings.of(texts.key()).set(offset, number.saturating_add(1));
+        self.strings.insert(key, number);
         Some(number)
     }
 
