@@ -313,7 +313,7 @@ fn device_number(path: &[u8]) -> Option<u32> {
 fn size(text: &[u8]) -> Option<u64> {
     let text = core::str::from_utf8(text).ok()?;
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-    let unit: u64 = match &text[digits.len()..] {
+    let unit: u64 = match text.get(digits.len()..)? {
         "" => 1,
         "KiB" => 1 << 10,
         "MiB" => 1 << 20,

@@ -43,14 +43,14 @@ impl Environment {
             let (size, context) = Self::context(pairs, machine)?;
             let total = physical_cores(machine) / size;
             let mut count = 0_u32;
-            parse::core_items(entry, &context, total, |first, last| count = count.saturating_add(last - first + 1))?;
+            parse::core_items(entry, &context, total, &mut |first, last| count = count.saturating_add(last - first + 1))?;
             return Ok(count);
         }
         match get(pairs, names::NUM_CORES) {
             Some(entry) => {
                 // The size of a logical core has no say in it; in the message the default stands for it.
                 let context = Machine::new(machine, logical_core_size(None, None, machine)?);
-                parse::number(entry, &context, Expected::Number, |count| u32::try_from(count).is_ok()).map(|count| count as u32)
+                parse::number(entry, &context, Expected::Number, &|count| u32::try_from(count).is_ok()).map(|count| count as u32)
             }
             None => Self::total_cores(pairs, machine),
         }

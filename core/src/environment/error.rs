@@ -109,6 +109,8 @@ pub struct EnvironmentError {
 }
 
 impl EnvironmentError {
+    #[cold]
+    #[inline(never)]
     pub(super) fn new((variable, value): (&'static str, &str), position: usize, expected: Expected, machine: &Machine) -> Self {
         let mut shown = [0; SHOWN];
         text::put(&mut shown, value);

@@ -41,6 +41,22 @@ pub mod names {
     pub const MEMLOG_MAX_SIZE: &str = "NEURON_RT_DEBUG_MEMLOG_MAX_SIZE";
     /// Memory table with one column per usage instead of one per class, 0 or 1.
     pub const VERBOSE_DEV_MEM: &str = "NEURON_RT_DBG_VERBOSE_DEV_MEM";
+
+    /// All of them, for who has to fetch their values one by one.
+    pub const ALL: [&str; 12] = [
+        LOGICAL_NC_CONFIG,
+        VIRTUAL_CORE_SIZE,
+        NUM_CORES,
+        VISIBLE_CORES,
+        SCRATCHPAD_PAGE_SIZE,
+        ONE_TMPBUF_PAGE_SIZE,
+        SCRATCHPAD_SINGLE_CORE,
+        CONTIGUOUS_SCRATCHPAD,
+        ZERO_COPY,
+        DIRECT_WRITE_SIZE,
+        MEMLOG_MAX_SIZE,
+        VERBOSE_DEV_MEM,
+    ];
 }
 
 /// The logical cores a process asks for.
@@ -128,31 +144,33 @@ impl Environment {
         let get = |name| get(pairs, name);
         let (size, cores) = Self::cores_on(instance, pairs, machine)?;
         let context = error::Machine::new(machine, size);
-        let flag = |name| get(name).map_or(Ok(false), |entry| parse::flag(entry, &context));
         let page = get(names::SCRATCHPAD_PAGE_SIZE).or_else(|| get(names::ONE_TMPBUF_PAGE_SIZE));
-        let scratchpad_page_size = match page {
-            Some(entry) => {
-                let fits = |mib: u64| (1..=MAX_PAGE_SIZE >> 20).contains(&mib);
-                parse::number(entry, &context, Expected::PageMebibytes, fits)? << 20
-            }
-            None => DEFAULT_PAGE_SIZE,
+        let mebibytes = |mib| (1..=MAX_PAGE_SIZE >> 20).contains(&mib);
+        let optional = |entry: Option<_>, expected, fits: &dyn Fn(u64) -> bool| {
+            entry.map(|entry| parse::number(entry, &context, expected, fits)).transpose()
         };
+        let scratchpad_page_size =
+            optional(page, Expected::PageMebibytes, &mebibytes)?.map_or(DEFAULT_PAGE_SIZE, |mib| mib << 20);
+        let mut flags = [false; 4];
+        let flag_names = [names::SCRATCHPAD_SINGLE_CORE, names::CONTIGUOUS_SCRATCHPAD, names::ZERO_COPY, names::VERBOSE_DEV_MEM];
+        for (flag, name) in flags.iter_mut().zip(flag_names) {
+            if let Some(entry) = get(name) {
+                *flag = parse::flag(entry, &context)?;
+            }
+        }
+        let [scratchpad_on_single_core, contiguous_scratchpad, zero_copy, verbose_memory_table] = flags;
+        let window = optional(get(names::DIRECT_WRITE_SIZE), Expected::Bytes32, &|bytes| u32::try_from(bytes).is_ok())?;
         Ok(Self {
             logical_core_size: size,
             cores,
             count_ignored: matches!(cores, CoreSelection::Exact { .. }) && get(names::NUM_CORES).is_some(),
             scratchpad_page_size,
-            scratchpad_on_single_core: flag(names::SCRATCHPAD_SINGLE_CORE)?,
-            contiguous_scratchpad: flag(names::CONTIGUOUS_SCRATCHPAD)?,
-            zero_copy: flag(names::ZERO_COPY)?,
-            direct_write_bytes: get(names::DIRECT_WRITE_SIZE)
-                .map(|entry| parse::number(entry, &context, Expected::Bytes32, |bytes| u32::try_from(bytes).is_ok()))
-                .transpose()?
-                .map(|bytes| bytes as u32),
-            ring_entries: get(names::MEMLOG_MAX_SIZE)
-                .map(|entry| parse::number(entry, &context, Expected::Number, |_| true))
-                .transpose()?,
-            verbose_memory_table: flag(names::VERBOSE_DEV_MEM)?,
+            scratchpad_on_single_core,
+            contiguous_scratchpad,
+            zero_copy,
+            direct_write_bytes: window.map(|bytes| bytes as u32),
+            ring_entries: optional(get(names::MEMLOG_MAX_SIZE), Expected::Number, &|_| true)?,
+            verbose_memory_table,
         })
     }
 
@@ -182,7 +200,7 @@ impl Environment {
         // With a list the count does not matter (`lnc` §6 B), as long as it is one.
         let count = get(names::NUM_CORES)
             .map(|entry| {
-                parse::number(entry, &context, Expected::CoreCount { total }, |n| visible.is_some() || n <= u64::from(total))
+                parse::number(entry, &context, Expected::CoreCount { total }, &|n| visible.is_some() || n <= u64::from(total))
             })
             .transpose()?;
         let cores = match (visible, count) {
@@ -195,6 +213,7 @@ impl Environment {
 }
 
 /// The first pair of a name, as with `getenv`.
+#[inline(never)]
 fn get<'a>(pairs: &[(&str, &'a str)], name: &'static str) -> Option<(&'static str, &'a str)> {
     pairs.iter().find(|(found, _)| *found == name).map(|(_, value)| (name, *value))
 }
@@ -217,7 +236,7 @@ fn logical_core_size(
         Some(only) => Expected::InstanceCoreSize { only },
         None => Expected::CoreSize { only: if possible(2) { None } else { Some(1) } },
     };
-    parse::number(entry, &context, expected, possible).map(|n| n as u32)
+    parse::number(entry, &context, expected, &possible).map(|n| n as u32)
 }
 
 /// `lnc` §6 A3: beyond SUNDA a count is one logical core or whole devices.

@@ -4,12 +4,13 @@ use super::error::{EnvironmentError, Expected, Machine};
 
 type Entry<'a> = (&'static str, &'a str);
 
-/// A whole value that is one decimal number and passes `fits`.
+/// A whole value that is one decimal number and passes `fits`. In a program once: its result is large, and it is cold.
+#[inline(never)]
 pub(super) fn number(
     entry: Entry<'_>,
     machine: &Machine,
     expected: Expected,
-    fits: impl Fn(u64) -> bool,
+    fits: &dyn Fn(u64) -> bool,
 ) -> Result<u64, EnvironmentError> {
     let value = entry.1;
     let digits = value.bytes().take_while(u8::is_ascii_digit).count();
@@ -23,6 +24,7 @@ pub(super) fn number(
 }
 
 /// 0 or 1.
+#[inline(never)]
 pub(super) fn flag(entry: Entry<'_>, machine: &Machine) -> Result<bool, EnvironmentError> {
     match entry.1 {
         "0" => Ok(false),
@@ -37,7 +39,7 @@ pub(super) fn core_items(
     entry: Entry<'_>,
     machine: &Machine,
     total: u32,
-    mut item: impl FnMut(u32, u32),
+    item: &mut dyn FnMut(u32, u32),
 ) -> Result<(), EnvironmentError> {
     let fail = |position, expected| EnvironmentError::new(entry, position, expected, machine);
     let value = entry.1;
@@ -75,7 +77,7 @@ pub(super) fn core_items(
 pub(super) fn core_list(entry: Entry<'_>, machine: &Machine, total: u32) -> Result<Option<(u32, u32)>, EnvironmentError> {
     // At most 256 logical cores: a set of 256 bits sorts and removes duplicates.
     let mut set = [0_u64; 4];
-    core_items(entry, machine, total, |first, last| {
+    core_items(entry, machine, total, &mut |first, last| {
         for core in first..=last {
             set[core as usize / 64] |= 1 << (core % 64);
         }

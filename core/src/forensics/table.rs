@@ -89,7 +89,8 @@ impl Row {
         if self.verbose {
             // A usage's name is one word; a long one goes on in the second line.
             return Usage::ALL.into_iter().try_for_each(|usage| {
-                let (first, second) = usage.name().split_at(usage.name().len().min(WIDTH));
+                let name = usage.name();
+                let (first, second) = name.split_at_checked(WIDTH).unwrap_or((name, ""));
                 let short = second.is_empty();
                 cell(f, &[if short { "" } else { first }, if short { first } else { second }][line])
             });

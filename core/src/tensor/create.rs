@@ -283,13 +283,13 @@ impl<D: Driver, H: Hooks> System<D, H> {
         }
     }
 
-    /// Drops a reference of [`tensor_acquire`](Self::tensor_acquire).
+    /// Drops a reference of [`tensor_acquire`](Self::tensor_acquire). Nobody is told: no user gave a tensor up.
     ///
     /// # Safety
     /// The reference is the caller's, and `tensor` names its view.
     pub(crate) unsafe fn tensor_release(&self, tensor: &TensorRef) {
         // SAFETY: by contract.
-        unsafe { self.tensor_free(tensor.slot) };
+        unsafe { self.tensor_put(tensor.slot) };
     }
 
     /// Drops a view whatever its references.

@@ -10,7 +10,7 @@
 //! | `die`, `build` | one entry, and the type it makes |
 //! | `abbreviations` | how long a table of them is |
 //! | `plans`, `cursor` | which bytes of an entry to pass over and which to read; going over the entries |
-//! | `dense`, `near` | what is known by place in a section or unit |
+//! | `entries`, `near` | what is known by place in a unit |
 //! | `known` | types by what their entries say |
 //! | `windows` | the section of units, a few units at a time |
 //! | `parallel` | those parts on two threads |
@@ -22,10 +22,10 @@ mod abbreviations;
 mod archive;
 mod build;
 mod cursor;
-mod dense;
 mod die;
 mod documented;
 mod elf;
+mod entries;
 mod known;
 mod lines;
 mod load;

@@ -10,8 +10,8 @@ use memchr::memmem;
 
 use super::build::{Builder, Depth};
 use super::cursor::Cursor;
-use super::dense::Strings;
 use super::die::{Die, read_at};
+use super::entries::Strings;
 use super::known::Known;
 use super::world::{At, Book, Context, Tables, Value, World};
 use crate::types::draft::TextNumber;

@@ -15,7 +15,7 @@ const PAGE: usize = 1 << 12;
 const OVERLAP: usize = 1 << 7;
 
 /// Pages beyond which the whole section is read.
-const MANY: usize = 128;
+const MANY: usize = 384;
 
 /// Bytes that are searched at a time.
 const PART: usize = 1 << 16;

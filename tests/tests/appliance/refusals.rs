@@ -23,8 +23,8 @@ fn help_and_version() {
 #[test]
 fn a_bad_command_line() {
     let outcome = run(["--jsn"]);
-    let expected = "nrt-appliance: --jsn: unknown option, expected --device, --simulate, --info, --reserve, --json, --log, \
-                    --help or --version\nTry --help.\n";
+    let expected = "nrt-appliance: --jsn: unknown option, expected --device, --simulate, --info, --attach, --reserve, \
+                    --json, --log, --help or --version\nTry --help.\n";
     assert_eq!(outcome.refused(2), expected);
     for arguments in [&["--simulate", "trn2"][..], &["--simulate"], &["a.json", "b.json"], &["--log", "loud"], &["--json=yes"]] {
         assert!(run(arguments).refused(2).starts_with("nrt-appliance: "), "{arguments:?}");

@@ -95,7 +95,7 @@ fn help_and_version() {
 
 #[test]
 fn what_is_refused() {
-    let options = "--device, --simulate, --info, --reserve, --json, --log, --help or --version";
+    let options = "--device, --simulate, --info, --attach, --reserve, --json, --log, --help or --version";
     refused(&["--jsno"], &format!("--jsno: unknown option, expected {options}"));
     refused(&["-x"], &format!("-x: unknown option, expected {options}"));
     refused(&["-jh"], &format!("-j: unknown option, expected {options}"));

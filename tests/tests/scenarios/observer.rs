@@ -2,7 +2,7 @@
 
 use nrt_core::driver::{Call, Errno};
 use nrt_core::hooks::Level;
-use nrt_core::model::{ModelPlan, SubgraphPlan};
+use nrt_core::model::{CopyExecutor, IoPlan, ModelPlan, SubgraphPlan};
 use nrt_core::observer::{Operation, Phase};
 use nrt_core::{Access, Allocation, Arch, Fence, Placement, ReadPiece, Status, Usage, WritePiece};
 use nrt_sim::{DriverVersion, SimConfig};
@@ -141,6 +141,29 @@ fn operations_of_a_plain_tensor_are_of_no_device() {
     assert_eq!(seen(), around(of(TensorRead, 20), [of(BlockWhileExecuting, 64)]));
     drop(tensor);
     assert_eq!(seen(), of(TensorFree, 64));
+    runtime.close(None).unwrap();
+}
+
+/// A run holds its tensors for as long as it lasts: nobody gives one up.
+#[test]
+fn a_run_frees_no_tensor() {
+    let runtime = runtime();
+    let core = runtime.core(0).unwrap();
+    let [inputs, outputs] = [("x", 1), ("z", 2)].map(|(name, variable)| [IoPlan { name, bytes: 64, variable }]);
+    let subgraph = SubgraphPlan { inputs: &inputs, outputs: &outputs, ..SubgraphPlan::EMPTY };
+    let model = core.load(&ModelPlan { name: "m", subgraphs: &[subgraph] }).unwrap();
+    let [x, z] = ["x", "z"].map(|name| core.tensor(Placement::Device, 64, name).unwrap());
+    x.write(0, &[7; 64]).unwrap();
+    let [ins, outs] = [("x", &x), ("z", &z)].map(|(name, tensor)| {
+        let set = runtime.tensor_set().unwrap();
+        set.add(name, tensor).unwrap();
+        set
+    });
+    runtime.hooks().observed();
+    model.run_sets(&ins, &outs, None, &CopyExecutor).unwrap();
+    model.run(&[&x], &[&z], None, &CopyExecutor).unwrap();
+    assert_eq!(runtime.hooks().observed(), [], "looking tensors up and letting them go is nobody's operation");
+    drop((model, ins, outs, x, z));
     runtime.close(None).unwrap();
 }
 

@@ -11,8 +11,8 @@ use std::rc::Rc;
 use gimli::AttributeValue;
 
 use self::aggregate::Drafts;
-use super::dense::{Entries, Strings};
 use super::die::{Die, read_at};
+use super::entries::{Entries, Strings};
 use super::known::{Known, POINTER};
 use super::scan;
 use super::world::{At, Context, Value, World};
@@ -39,7 +39,7 @@ pub(crate) struct Builder<'w, 'a> {
     scopes: Entries<1>,
     /// Units whose scopes are known.
     scoped: QuickSet<u32>,
-    /// Numbers of names, plus 1, by where they stand: most stand in a section of strings and are met often.
+    /// Numbers of names by where they stand: most stand in a section of strings and are met often.
     pub(crate) strings: Strings,
     pub(crate) known: Known,
     context: Option<(u32, Rc<Context>)>,
@@ -165,12 +165,12 @@ impl<'w, 'a> Builder<'w, 'a> {
             let AttributeValue::String(text) = value else { return None };
             return self.new_number(text.slice());
         };
-        let known = self.strings.of(texts.key()).get(offset);
-        if known != 0 {
-            return Some(known - 1);
+        let key = (texts.key(), offset);
+        if let Some(known) = self.strings.get(&key) {
+            return Some(*known);
         }
         let number = self.new_number(texts.at(offset)?)?;
-        self.strings.of(texts.key()).set(offset, number.saturating_add(1));
+        self.strings.insert(key, number);
         Some(number)
     }
 
