@@ -34,6 +34,7 @@ pub(super) type Connection = LinuxDriver;
 ///
 /// # Errors
 /// [`Exit::NoDevice`]; why has been said.
+#[inline(never)]
 pub(super) fn connect(first: u32, devices: u32) -> Result<LinuxDriver, Exit> {
     // At least one, at most 64 devices, so both shifts are in range.
     let nodes = (u64::MAX >> (64 - devices.clamp(1, 64))).checked_shl(first).unwrap_or(0);
@@ -44,6 +45,7 @@ pub(super) fn connect(first: u32, devices: u32) -> Result<LinuxDriver, Exit> {
 ///
 /// # Errors
 /// See above.
+#[inline(never)]
 pub(super) fn connected(result: Result<LinuxDriver, ConnectError>) -> Result<LinuxDriver, Exit> {
     result.map_err(|error| {
         match error {
@@ -109,6 +111,7 @@ fn variables<'a>(env: &Env<'a>) -> Result<Variables<'a>, Exit> {
 ///
 /// # Errors
 /// [`Exit::Usage`] for a variable that cannot be; said.
+#[inline(never)]
 pub(super) fn environment(driver: &LinuxDriver, env: &Env<'_>, size: Option<u32>) -> Result<(u32, CoreSelection), Exit> {
     let mut pairs = variables(env)?;
     let given = pairs.iter().any(|(name, _)| [names::LOGICAL_NC_CONFIG, names::VIRTUAL_CORE_SIZE].contains(name));
@@ -130,6 +133,7 @@ pub(super) fn environment(driver: &LinuxDriver, env: &Env<'_>, size: Option<u32>
 /// # Errors
 /// [`Exit::Usage`] when the deployment is for another architecture, the environment cannot be, or leaves less than the deployment needs; [`Exit::NoDevice`] when others
 /// have the cores; said.
+#[inline(never)]
 pub(super) fn reserve<'d>(driver: &'d LinuxDriver, env: &Env<'_>, deployment: &Deployment) -> Result<Slice<'d>, Exit> {
     check_arch(driver, deployment)?;
     let size = deployment.logical_core_size;

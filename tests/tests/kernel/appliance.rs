@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::MACHINES;
-use super::programs::{Outcome, appliance, emulate, has_devices, shell};
+use super::programs::{Outcome, appliance, emulate, has_devices, least, shell};
 
 /// The report of a run in which every check held.
 #[track_caller]
@@ -40,6 +40,17 @@ fn the_main_job_on_every_machine() {
             "{arch} {driver}: {told}"
         );
         assert!(!told.contains("HAZARD"), "{arch} {driver}: {told}");
+    }
+}
+
+/// The smallest appliance, which has no words: a model loaded, served, unloaded, and the driver's books at zero.
+#[test]
+fn the_smallest_appliance_on_every_machine() {
+    for (arch, driver) in MACHINES {
+        let outcome = emulate(&["--arch", arch, "--driver", driver, "--strict", "--report"], &[least()]);
+        assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(0), ""), "{arch} {driver}: {outcome:?}");
+        let books = "neuron0: 0 chunks live, 0 bytes device, 0 bytes host, 0 cores reserved";
+        assert!(outcome.stderr.contains(books) && !outcome.stderr.contains("HAZARD"), "{arch} {driver}: {outcome:?}");
     }
 }
 
