@@ -1,5 +1,6 @@
 //! From bring-up to close, on the in-process model of the driver or on real devices.
 
+use nrt_core::environment::Environment;
 use nrt_core::hooks::Hooks as _;
 use nrt_core::reserved_hbm::ReservedHbm;
 use nrt_core::{AnyStorage, Config};
@@ -18,7 +19,6 @@ use super::source::Sources;
 use super::statics::{BUFFERS, HOOKS, RESERVE};
 use super::tensors::Tensors;
 use super::verify;
-use crate::demand::SCRATCHPAD_PAGE_BYTES;
 use crate::deployment::Deployment;
 
 /// What there is to host, and where findings go.
@@ -28,6 +28,8 @@ pub(super) struct Job<'a> {
     /// Memory of the runtime.
     pub(super) storage: &'static dyn AnyStorage,
     pub(super) deployment: &'static Deployment,
+    /// What the environment asks for, checked against the machine and the deployment.
+    pub(super) environment: &'a Environment,
     pub(super) sources: &'a Sources,
     /// Bytes to reserve for every core, if any.
     pub(super) reserve: Option<u64>,
@@ -47,16 +49,14 @@ pub(super) fn host(slice: Option<Slice<'_>>, job: Job<'_>) {
 /// Everything on one driver.
 #[inline(never)]
 fn through(door: &Door<'_>, job: Job<'_>) {
-    let Job { started, storage, deployment, sources, reserve, findings, tables } = job;
+    let Job { started, storage, deployment, environment, sources, reserve, findings, tables } = job;
     let reserved = match ReservedHbm::new(door, &HOOKS, &RESERVE) {
         Ok(reserved) => reserved,
         Err(error) => return findings.fail(format_args!("the reservations cannot be used: {error}")),
     };
-    let mut config = Config::new(&HOOKS);
-    config.cores = door.cores();
-    config.logical_core_size = Some(deployment.logical_core_size);
-    config.scratchpad_page_size = SCRATCHPAD_PAGE_BYTES;
-    config.contiguous_scratchpad = deployment.contiguous_scratchpad;
+    let mut config = Config::from_environment(&HOOKS, environment);
+    config.cores = door.cores(environment.cores);
+    config.contiguous_scratchpad |= deployment.contiguous_scratchpad;
     // A debugger finds the tree by its name from the first device on, and a second runtime in the process is refused.
     config.process_wide = true;
     match Runtime::init(storage, &reserved, config) {

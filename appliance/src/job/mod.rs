@@ -6,6 +6,7 @@
 //! | --- | --- |
 //! | [`read`] | the deployment, from its file or built in |
 //! | [`source`] | the weights files, opened before anything is allocated |
+//! | [`environment`] | what the environment asks for |
 //! | [`capacity`] | whether it all fits the static memory |
 //! | [`device`], `kernel` | real devices: the connection and this process's cores |
 //! | [`model`], `backing` | the model of the driver |
@@ -33,6 +34,7 @@ mod close;
 #[cfg_attr(not(feature = "device"), path = "no_device.rs")]
 mod device;
 mod driver;
+mod environment;
 mod findings;
 mod holders;
 mod host;
@@ -59,7 +61,7 @@ mod verify;
 use core::ffi::CStr;
 use core::fmt;
 
-use nrt_core::environment::CoreSelection;
+use nrt_core::driver::Probe;
 use nrt_core::hooks::Hooks as _;
 use nrt_linux::args::Args;
 use nrt_linux::env::Env;
@@ -71,7 +73,6 @@ use crate::Memory;
 use crate::cli::{self, Command, Exit, HELP, Run, Target, VERSION};
 use crate::report::Report;
 use crate::table::Size;
-use driver::Machine;
 use findings::Findings;
 use host::Job;
 use say::{Reason, say};
@@ -121,26 +122,32 @@ fn serve_deployment(started: u64, memory: &Memory, run: &Run<'_>, env: &Env<'_>)
     let mut path = PathBuffer::new(b"").map_err(|_| Exit::Usage)?;
     let deployment = read::deployment(run, arch, &mut path)?;
     let sources = source::open_all(deployment, path.as_c_str())?;
-    if memory.checked {
-        capacity::check(deployment, &sources, memory.storage.capacities())?;
-    }
     let kernel = match (early, number) {
         (None, Some(number)) => Some(device::connect(number, deployment.devices)?),
         (early, _) => early,
     };
-    let slice = kernel.as_ref().map(|driver| device::reserve(driver, env, deployment)).transpose()?;
+    let machine = match &kernel {
+        Some(driver) => device::machine(driver, deployment)?,
+        None => {
+            let (arch, devices) = (deployment.arch(), deployment.devices);
+            Probe { arch, revision: 0, devices, cores_per_device: arch.cores_per_device(), features: 0 }
+        }
+    };
+    let environment = &environment::for_deployment(env, &machine, deployment)?;
+    if memory.checked {
+        capacity::check(deployment, environment, &sources, memory.storage.capacities())?;
+    }
+    let slice = kernel.as_ref().map(|driver| device::reserve(driver, environment)).transpose()?;
     let report: &mut Report = REPORT.take();
     report.set_arch(deployment.arch());
-    report.logical_cores = match slice.as_ref().map(Machine::cores) {
-        Some(CoreSelection::Exact { count, .. }) => count,
-        _ => deployment.logical_cores(),
-    };
+    report.logical_cores = environment::logical_cores(environment, deployment);
     let findings = Findings::new(report);
     let tables = TABLES.take();
     let job = Job {
         started,
         storage: memory.storage,
         deployment,
+        environment,
         sources: &sources,
         reserve: run.reserve,
         findings: &findings,
