@@ -39,10 +39,11 @@ Examples:
   NEURON_RT_VISIBLE_CORES=2-3 nrt-appliance serve.json --device /dev/neuron0
   nrt-appliance --info
 
-Environment, with --device:
-  NEURON_RT_VISIBLE_CORES  logical cores to reserve, such as 2 or 0-3, counted from the first one of the device
-  NEURON_RT_NUM_CORES      how many, wherever they are free; without either: all of the deployment's devices
-  The deployment's logical cores count from the first one that is reserved.
+Environment:
+  NEURON_RT_VISIBLE_CORES      logical cores to have, such as 2 or 0-3, counted from the first one of the device
+  NEURON_RT_NUM_CORES          how many, wherever they are free; without either: all of the deployment's devices
+  NEURON_SCRATCHPAD_PAGE_SIZE  scratchpad page in MiB (default: 512)
+  The deployment's logical cores count from the first of these. The other variables of the runtime count as well.
 
 Exit status:
   0  every check held

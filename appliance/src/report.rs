@@ -17,6 +17,8 @@
 //! | `cores[].scratchpad.held_bytes`, `.pages`, `.users` | pages that the ledger has for the core, whole ones that hold the largest need and not the sum; models that count on them |
 //! | `cores[].library.copies`, `.bytes`, `.users` | shared microcode libraries staged on the core, with their tables; models that use them |
 //! | `requests`, `reloads` | completed in total; a reload is an unload and a load under the load of the threads |
+//! | `ready_us` | microseconds from the start of the program's main function until the runtime is open: devices, cores and pools are there, a model can be loaded |
+//! | `serving_us` | the same until every model is loaded and every thread has its tensors; 0 when that did not happen |
 //! | `peak_device_bytes` | most device bytes that were on the ledger at one time |
 //! | `live_device_bytes_at_exit`, `live_nodes_at_exit` | what ledger, pools and driver still had after close; 0 when all is well |
 //! | `resident_anonymous_bytes_at_exit` | resident stacks and statics of the program after close, without the modelled device memory; `null` when the system does not tell |
@@ -106,6 +108,10 @@ pub struct Report {
     pub requests: u64,
     /// Models that were unloaded and loaded again under load.
     pub reloads: u64,
+    /// Microseconds from the start of the job until the runtime was open.
+    pub ready_us: u64,
+    /// Microseconds from the start of the job until requests could be served.
+    pub serving_us: u64,
     /// Largest number of device bytes that were allocated at one time.
     pub peak_device_bytes: u64,
     /// Device bytes that were still allocated after close.
@@ -134,6 +140,8 @@ impl Report {
             cores: Vec::new(),
             requests: 0,
             reloads: 0,
+            ready_us: 0,
+            serving_us: 0,
             peak_device_bytes: 0,
             live_device_bytes_at_exit: 0,
             live_nodes_at_exit: 0,
@@ -208,6 +216,8 @@ impl Report {
         json.end_array()?;
         field(json, "requests", self.requests)?;
         field(json, "reloads", self.reloads)?;
+        field(json, "ready_us", self.ready_us)?;
+        field(json, "serving_us", self.serving_us)?;
         field(json, "peak_device_bytes", self.peak_device_bytes)?;
         field(json, "live_device_bytes_at_exit", self.live_device_bytes_at_exit)?;
         field(json, "live_nodes_at_exit", self.live_nodes_at_exit)?;
@@ -247,6 +257,7 @@ impl Report {
             core.write_text(&self.models, out)?;
         }
         writeln!(out, "requests {}, reloads {}, peak {}", self.requests, self.reloads, Size(self.peak_device_bytes))?;
+        writeln!(out, "ready after {} us, serving after {} us", self.ready_us, self.serving_us)?;
         let verified = |held| if held { "verified" } else { "NOT VERIFIED" };
         writeln!(out, "weights {}, outputs {}", verified(self.weights_verified), verified(self.outputs_verified))?;
         let (bytes, nodes) = (self.live_device_bytes_at_exit, self.live_nodes_at_exit);

@@ -16,14 +16,16 @@
 //! *Models*: a runtime has at least as many slots as a logical core has cores. *Nodes*: at least 8. *`mem_refs`* is one number
 //! for the records of variables and for the blocks of their tables: the larger one counts. *Scratchpad in one piece*: whether the
 //! machine can have it is not known here, nor how far it grows there; so the larger of both ways is counted, and a piece of
-//! memory for what finds no place in it.
+//! memory for what finds no place in it. *Scratchpads of an HBM on one core, in logical cores of one core*: which cores are
+//! together depends on the first one that the process gets, so each is counted by itself.
 
 use nrt_core::arch::Arch;
 use nrt_core::{Capacities, Pool};
 
 use crate::deployment::{Deployment, Model};
 
-/// Scratchpad page of the runtime in bytes.
+/// Scratchpad page in bytes when nothing else is asked for, which is also the one that models are compiled for: no variable
+/// of a scratchpad in pages is larger. Where the pages are smaller, one that fits none has memory of its own.
 pub const SCRATCHPAD_PAGE_BYTES: u64 = 512 << 20;
 /// Scratchpad page in bytes where the scratchpad is in one piece.
 pub const CONTIGUOUS_PAGE_BYTES: u64 = 64 << 20;
@@ -39,6 +41,59 @@ pub const TABLE_EXTRA: usize = 2;
 pub const LIBRARY_NODES: u32 = 2;
 /// Functions of a microcode library.
 pub const LIBRARY_FUNCTIONS: usize = 2;
+
+/// How the runtime cuts scratchpads: what the environment can change about a demand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scratchpads {
+    /// Bytes of a page, a multiple of 4,096 and not 0; not used where they are in one piece.
+    pub page_bytes: u64,
+    /// In one piece, where the machine can have it.
+    pub contiguous: bool,
+    /// Those of all cores of an HBM on the first one.
+    pub one_core: bool,
+}
+
+impl Scratchpads {
+    /// What a deployment asks for, where the environment asks for nothing.
+    #[must_use]
+    pub fn of(deployment: &Deployment) -> Self {
+        Self { page_bytes: SCRATCHPAD_PAGE_BYTES, contiguous: deployment.contiguous_scratchpad, one_core: false }
+    }
+
+    /// Scratchpad pages of a model: on each of its cores, or for all of them together where they are on one.
+    #[must_use]
+    pub fn pages(&self, model: &Model) -> u64 {
+        let slice = model.scratchpad_bytes.next_multiple_of(SLICE_ALIGN);
+        if self.contiguous {
+            (slice * u64::from(model.subgraphs)).div_ceil(CONTIGUOUS_PAGE_BYTES)
+        } else if self.one_core {
+            self.pages_together(slice, model.subgraphs)
+        } else {
+            slice.div_ceil(self.page())
+        }
+    }
+
+    /// Pages of `slices` slices one behind the other: one that would cross the end of a page begins on the next.
+    fn pages_together(&self, slice: u64, slices: u32) -> u64 {
+        let page = self.page();
+        let end = (0..slices).fold(0_u64, |end, _| {
+            let left = end.next_multiple_of(page) - end;
+            if left < slice { end + left + slice } else { end + slice }
+        });
+        end.div_ceil(page)
+    }
+
+    /// Whether the variable of a model's scratchpad has memory of its own, or may have. No slice crosses a page that it does not
+    /// fill, so only the length counts.
+    fn private(&self, model: &Model) -> bool {
+        self.contiguous || model.scratchpad_bytes.min(SCRATCHPAD_PAGE_BYTES) > self.page()
+    }
+
+    /// Bytes of a page in pieces.
+    fn page(&self) -> u64 {
+        self.page_bytes.max(SLICE_ALIGN)
+    }
+}
 
 /// Who needs something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,9 +143,14 @@ impl Demand {
     /// The demand of a deployment whose weights have the bytes that `weight_bytes` tells by the number of the model; or that
     /// of one of its models if it were alone.
     #[must_use]
-    pub fn of(deployment: &Deployment, weight_bytes: &dyn Fn(usize) -> u64, only: Option<usize>) -> Self {
+    pub fn of(
+        deployment: &Deployment,
+        scratchpads: &Scratchpads,
+        weight_bytes: &dyn Fn(usize) -> u64,
+        only: Option<usize>,
+    ) -> Self {
         let mut demand = Self::default();
-        for_each_need(deployment, weight_bytes, only, &mut |need| {
+        for_each_need(deployment, scratchpads, weight_bytes, only, &mut |need| {
             let sum = match need.pool {
                 Pool::Nodes => &mut demand.nodes,
                 Pool::Models => &mut demand.models,
@@ -132,20 +192,11 @@ fn weight_chunks(model: &Model, weight_bytes: u64, relative: u32) -> u64 {
     chunks.saturating_sub(u64::from(relative)).div_ceil(step)
 }
 
-/// Scratchpad pages of a model: on each of its cores or, in one piece, for all of them together.
-#[must_use]
-pub fn scratchpad_pages(deployment: &Deployment, model: &Model) -> u64 {
-    if deployment.contiguous_scratchpad {
-        (model.scratchpad_bytes.next_multiple_of(SLICE_ALIGN) * u64::from(model.subgraphs)).div_ceil(CONTIGUOUS_PAGE_BYTES)
-    } else {
-        model.scratchpad_bytes.div_ceil(SCRATCHPAD_PAGE_BYTES)
-    }
-}
-
 /// Calls `visit` with everything a deployment takes from the pools, in the order models, cores; with `only`, what one of its
 /// models would take if it were alone.
 pub fn for_each_need(
     deployment: &Deployment,
+    scratchpads: &Scratchpads,
     weight_bytes: &dyn Fn(usize) -> u64,
     only: Option<usize>,
     visit: &mut dyn FnMut(Need),
@@ -180,7 +231,7 @@ pub fn for_each_need(
                 need(Pool::MemRefs, variables, holder, "variables of the scratchpad");
                 need(Pool::Tables, Capacities::pointer_table_blocks(io + TABLE_EXTRA) as u64, holder, "the pointer table");
                 need(Pool::Nodes, 1, holder, "pointer variables");
-                if deployment.contiguous_scratchpad {
+                if scratchpads.private(model) {
                     need(Pool::Nodes, 1, holder, "a variable that finds no scratchpad");
                 }
             }
@@ -198,15 +249,22 @@ pub fn for_each_need(
     let size = deployment.logical_core_size.max(1);
     let on_core = |core: u32| models().map(|(_, model)| model).filter(move |model| on_core(model, size, core));
     let group = deployment.arch().cores_per_hbm().max(1);
+    let apart = Scratchpads { contiguous: false, one_core: false, ..*scratchpads };
+    let together = Scratchpads { contiguous: false, ..*scratchpads };
     for core in 0..deployment.logical_cores() * size {
-        let paged = |core| on_core(core).map(|model| model.scratchpad_bytes.div_ceil(SCRATCHPAD_PAGE_BYTES)).max().unwrap_or(0);
-        let pages = if !deployment.contiguous_scratchpad {
-            paged(core)
+        let most = |core, way: &Scratchpads| on_core(core).map(|model| way.pages(model)).max().unwrap_or(0);
+        let hbm = core..core + group;
+        let pages = if !scratchpads.contiguous && (!scratchpads.one_core || size < group) {
+            most(core, &apart)
         } else if core.is_multiple_of(group) {
-            // In one piece, the pages of all cores of the HBM are on the first one.
-            let of_hbm = || (core..core + group).flat_map(&on_core);
-            let contiguous = of_hbm().map(|model| scratchpad_pages(deployment, model)).max().unwrap_or(0);
-            contiguous.max((core..core + group).map(paged).sum())
+            // The pages of all cores of the HBM are on the first one; in pieces, if the machine cannot have them in one.
+            let one = hbm.clone().map(|core| most(core, scratchpads)).max().unwrap_or(0);
+            let pieces = if scratchpads.one_core && size == group {
+                most(core, &together)
+            } else {
+                hbm.map(|core| most(core, &apart)).sum()
+            };
+            one.max(pieces)
         } else {
             0
         };

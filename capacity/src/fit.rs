@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use nrt_core::{Capacities, Pool};
 
-use crate::demand::{Demand, Need, for_each_need, scratchpad_pages};
+use crate::demand::{Demand, Need, Scratchpads, for_each_need};
 use crate::deployment::{Deployment, MAX_BYTES, MAX_TEXT_BYTES, WeightSource, parse_into};
 
 /// Event-ring entries of a device when nothing is said. A ring never is full: it forgets its oldest event.
@@ -22,6 +22,7 @@ const MAX_SCRATCHPAD_PAGES: u64 = 1024;
 #[derive(Debug)]
 pub struct Fit {
     deployment: Box<Deployment>,
+    scratchpads: Scratchpads,
     weight_bytes: Vec<u64>,
     files: Vec<PathBuf>,
     demand: Demand,
@@ -120,8 +121,18 @@ impl Fit {
                 }
             });
         }
-        let demand = Demand::of(&deployment, &|model| weight_bytes[model], None);
-        let pages = deployment.models().iter().map(|model| scratchpad_pages(&deployment, model)).max().unwrap_or(0);
+        let scratchpads = Scratchpads::of(&deployment);
+        let fit = Self { deployment, scratchpads, weight_bytes, files, demand: Demand::default(), ring: DEFAULT_RING };
+        fit.with_scratchpads(scratchpads)
+    }
+
+    /// With scratchpads that are cut in another way, as the environment of the program will ask for.
+    ///
+    /// # Errors
+    /// [`FitError::TooLarge`].
+    pub fn with_scratchpads(self, scratchpads: Scratchpads) -> Result<Self, FitError> {
+        let demand = Demand::of(&self.deployment, &scratchpads, &|model| self.weight_bytes[model], None);
+        let pages = self.deployment.models().iter().map(|model| scratchpads.pages(model)).max().unwrap_or(0);
         let limits = [
             ("nodes", demand.nodes, MAX_SLOTS),
             ("mem_refs", demand.mem_refs, MAX_SLOTS),
@@ -131,7 +142,7 @@ impl Fit {
         if let Some((pool, need, limit)) = limits.into_iter().find(|(_, need, limit)| need > limit) {
             return Err(FitError::TooLarge { pool, need, limit });
         }
-        Ok(Self { deployment, weight_bytes, files, demand, ring: DEFAULT_RING })
+        Ok(Self { scratchpads, demand, ..self })
     }
 
     /// With another number of event-ring entries for each device.
@@ -168,7 +179,8 @@ impl Fit {
     #[must_use]
     pub fn needs(&self) -> Vec<Need> {
         let mut needs = Vec::new();
-        for_each_need(&self.deployment, &|model| self.weight_bytes[model], None, &mut |need| needs.push(need));
+        let weight_bytes = |model: usize| self.weight_bytes[model];
+        for_each_need(&self.deployment, &self.scratchpads, &weight_bytes, None, &mut |need| needs.push(need));
         needs
     }
 }

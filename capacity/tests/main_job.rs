@@ -1,7 +1,7 @@
 //! The main job on the storages themselves: with the derived ones no pool is ever full, with a slot less of any one is.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
 use nrt_capacity::Fit;
@@ -30,46 +30,71 @@ fn executable() -> &'static Path {
     })
 }
 
-/// Every deployment that ships, and those that strain single pools.
-fn deployments() -> Vec<PathBuf> {
+/// A deployment, on the storage of this name, with these variables in the environment.
+#[derive(Clone, Debug)]
+struct Case {
+    storage: String,
+    path: PathBuf,
+    environment: Vec<(&'static str, &'static str)>,
+}
+
+/// Every deployment that ships, and those that strain single pools or the cut of the scratchpads.
+fn cases() -> Vec<Case> {
     let appliance = Path::new(env!("CARGO_MANIFEST_DIR")).join("../appliance");
     let folders = [appliance.join("deployments"), appliance.join("src/fit-check/deployments")];
     let files = folders.iter().flat_map(|folder| std::fs::read_dir(folder).expect("a folder"));
     let mut paths: Vec<_> = files.map(|file| file.expect("a file").path()).collect();
     paths.sort();
-    assert!(paths.len() >= 8, "{paths:?}");
-    paths
+    assert!(paths.len() >= 9, "{paths:?}");
+    let plain = |path: PathBuf| Case { storage: name(&path), path, environment: Vec::new() };
+    let mut cases: Vec<_> = paths.into_iter().map(plain).collect();
+    let path = folders[1].join("pages.json");
+    let page = ("NEURON_SCRATCHPAD_PAGE_SIZE", "2");
+    let one_core = ("NEURON_RT_DBG_SCRATCHPAD_ON_SINGLE_CORE", "1");
+    for (storage, environment) in [("pages_of_2_mib", vec![page]), ("pages_of_2_mib_on_one_core", vec![page, one_core])] {
+        cases.push(Case { storage: storage.into(), path: path.clone(), environment });
+    }
+    cases
 }
 
 fn name(path: &Path) -> String {
     path.file_stem().expect("a name").to_str().expect("UTF-8").replace('-', "_")
 }
 
-/// Runs a deployment on its storage, with a slot less of a pool if one is named. Gives status and report.
-fn run(path: &Path, short: &str) -> (Option<i32>, Value) {
-    let output = Command::new(executable()).arg(name(path)).arg(short).arg(path).stdin(Stdio::null()).output().expect("it runs");
-    let report = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{path:?} {short}: {error}: {output:?}"));
-    (output.status.code(), report)
+impl Case {
+    /// The program on the storage, with a slot less of a pool if one is named.
+    fn output(&self, short: &str) -> Output {
+        let mut command = Command::new(executable());
+        command.arg(&self.storage).arg(short).arg(&self.path).envs(self.environment.iter().copied());
+        command.stdin(Stdio::null()).output().expect("it runs")
+    }
+
+    /// Its status and report.
+    fn run(&self, short: &str) -> (Option<i32>, Value) {
+        let output = self.output(short);
+        let report = serde_json::from_slice(&output.stdout);
+        (output.status.code(), report.unwrap_or_else(|error| panic!("{self:?} {short}: {error}: {output:?}")))
+    }
 }
 
 #[test]
 fn a_derived_storage_is_never_full() {
-    for path in deployments() {
-        let (status, report) = run(&path, "");
-        assert_eq!((status, report["errors"].as_array().map(Vec::len)), (Some(0), Some(0)), "{path:?}: {report}");
-        assert!(report["requests"].as_u64() > Some(0) && report["reloads"].as_u64() > Some(0), "{path:?}: {report}");
+    for case in cases() {
+        let (status, report) = case.run("");
+        assert_eq!((status, report["errors"].as_array().map(Vec::len)), (Some(0), Some(0)), "{case:?}: {report}");
+        assert!(report["requests"].as_u64() > Some(0) && report["reloads"].as_u64() > Some(0), "{case:?}: {report}");
     }
 }
 
 #[test]
 fn a_slot_less_of_any_pool_is_not_enough() {
-    for path in deployments() {
-        let fit = Fit::read(&path).unwrap();
+    for case in cases() {
+        let fit = Fit::read(&case.path).unwrap();
         for pool in POOLS {
-            let (status, report) = run(&path, pool);
+            let (status, report) = case.run(pool);
             let errors = report["errors"].to_string();
-            if SLACK.contains(&(&name(&path), pool)) {
-                assert_eq!(status, Some(0), "{path:?} {pool}: tight after all: {errors}");
+            if SLACK.contains(&(&case.storage, pool)) {
+                assert_eq!(status, Some(0), "{case:?} {pool}: tight after all: {errors}");
                 continue;
             }
             let tables = fit.demand(nrt_core::Pool::Tables) > fit.demand(nrt_core::Pool::MemRefs);
@@ -77,7 +102,29 @@ fn a_slot_less_of_any_pool_is_not_enough() {
                 "mem_refs" if tables => "the pool of tables of variables and library functions is full".into(),
                 pool => format!("the pool of {pool} is full"),
             };
-            assert!(status == Some(1) && errors.contains(&full), "{path:?} {pool}: {errors}");
+            assert!(status == Some(1) && errors.contains(&full), "{case:?} {pool}: {errors}");
         }
+    }
+}
+
+/// A storage that is exact for a deployment is too small when the environment cuts the scratchpads into more pieces, and has no
+/// longer event ring than it has: both are said before anything is allocated.
+#[test]
+fn what_the_environment_adds_is_refused_in_front() {
+    let pages = cases().into_iter().find(|case| case.storage == "pages").unwrap();
+    let with = |variable| Case { environment: vec![variable], ..pages.clone() }.output("");
+    for (variable, message) in [
+        (
+            ("NEURON_SCRATCHPAD_PAGE_SIZE", "2"),
+            "the deployment does not fit the static memory: 28 nodes are needed, there are 24;",
+        ),
+        (
+            ("NEURON_RT_DEBUG_MEMLOG_MAX_SIZE", "257"),
+            "NEURON_RT_DEBUG_MEMLOG_MAX_SIZE=\"257\": character 1: expected at most 256 entries, which the static memory holds",
+        ),
+    ] {
+        let output = with(variable);
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && errors.contains(message), "{errors}");
     }
 }

@@ -2,12 +2,15 @@
 
 use std::cell::RefCell;
 use std::ffi::{CString, OsStr};
-use std::fs::{self, Permissions};
+use std::fs::{self, File, Permissions};
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::stat::owner;
 
 /// The host's directories above those of the driver.
 const ABOVE: [&str; 6] = ["", "sys", "sys/class", "sys/devices", "sys/devices/virtual", "sys/module"];
@@ -16,7 +19,8 @@ const ABOVE: [&str; 6] = ["", "sys", "sys/class", "sys/devices", "sys/devices/vi
 /// emulator. Above them are links to what the host has there, so that a path with `..` leads to where it should.
 #[derive(Default)]
 pub(crate) struct Tree {
-    root: RefCell<Option<PathBuf>>,
+    /// Its place, with the lock on it.
+    root: RefCell<Option<(PathBuf, Option<File>)>>,
 }
 
 /// Makes a directory that everybody may go to.
@@ -28,9 +32,38 @@ fn make(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes the place of the tree.
-fn plant() -> io::Result<PathBuf> {
-    let template = std::env::temp_dir().join("nrt-emulate-XXXXXX");
+/// What the names of all trees begin with.
+const NAME: &str = "nrt-emulate-";
+/// Younger trees may be about to be locked.
+const YOUNG: Duration = Duration::from_secs(60);
+
+/// Takes the lock of a tree, which lasts as long as the file is open. `None`: another emulator has it.
+fn lock(root: &Path) -> Option<File> {
+    let file = File::open(root).ok()?;
+    // SAFETY: a descriptor of ours and a number.
+    let taken = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) };
+    (taken == 0).then_some(file)
+}
+
+/// Removes the trees of emulators that were killed.
+fn clear(place: &Path) {
+    for entry in fs::read_dir(place).into_iter().flatten().flatten() {
+        let ours = |metadata: &fs::Metadata| metadata.is_dir() && metadata.uid() == owner().0;
+        let old = |metadata: &fs::Metadata| metadata.modified().is_ok_and(|time| time.elapsed().is_ok_and(|age| age > YOUNG));
+        if entry.file_name().as_bytes().starts_with(NAME.as_bytes())
+            && entry.metadata().is_ok_and(|metadata| ours(&metadata) && old(&metadata))
+            && let Some(_lock) = lock(&entry.path())
+        {
+            // What cannot be removed is left where temporary files are.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// Makes the place of the tree, and takes its lock.
+fn plant() -> io::Result<(PathBuf, Option<File>)> {
+    clear(&std::env::temp_dir());
+    let template = std::env::temp_dir().join(format!("{NAME}XXXXXX"));
     let mut template = CString::new(template.as_os_str().as_bytes())?.into_bytes_with_nul();
     // SAFETY: a writable C string that ends in the six characters the call replaces.
     if unsafe { libc::mkdtemp(template.as_mut_ptr().cast()) }.is_null() {
@@ -38,6 +71,7 @@ fn plant() -> io::Result<PathBuf> {
     }
     template.pop();
     let root = PathBuf::from(OsStr::from_bytes(&template));
+    let lock = lock(&root);
     fs::set_permissions(&root, Permissions::from_mode(0o755))?;
     for place in ABOVE {
         make(&root.join(place))?;
@@ -52,7 +86,7 @@ fn plant() -> io::Result<PathBuf> {
             }
         }
     }
-    Ok(root)
+    Ok((root, lock))
 }
 
 impl Tree {
@@ -62,12 +96,12 @@ impl Tree {
         if root.is_none() {
             *root = Some(plant()?);
         }
-        let mut place = root.clone().unwrap_or_default();
+        let mut place = root.as_ref().map(|(root, _)| root.clone()).unwrap_or_default();
         for part in path.split('/').filter(|part| !part.is_empty()) {
             place.push(part);
             make(&place)?;
         }
-        Ok(fs::File::open(place)?.into())
+        Ok(File::open(place)?.into())
     }
 
     /// Whether there is a directory of it that a program may have.
@@ -78,14 +112,14 @@ impl Tree {
     /// The path that a place in the tree stands for.
     pub(crate) fn shown(&self, place: &Path) -> Option<PathBuf> {
         let root = self.root.borrow();
-        let rest = place.strip_prefix(root.as_ref()?).ok()?;
+        let rest = place.strip_prefix(&root.as_ref()?.0).ok()?;
         Some(Path::new("/").join(rest))
     }
 }
 
 impl Drop for Tree {
     fn drop(&mut self) {
-        if let Some(root) = self.root.borrow().as_ref() {
+        if let Some((root, _)) = self.root.borrow().as_ref() {
             // A directory that cannot be removed is left where temporary files are.
             let _ = fs::remove_dir_all(root);
         }

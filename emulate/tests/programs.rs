@@ -2,10 +2,13 @@
 
 mod common;
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, SystemTime};
 
-use common::{compile, emulate, good};
+use common::{compile, emulate, good, scratch};
 
 #[test]
 fn memory_path_for_every_driver_and_architecture() {
@@ -64,6 +67,39 @@ fn without_the_emulator_calls_on_devices_fail_in_what_is_left() {
     let mut rest = String::new();
     out.read_to_string(&mut rest).expect("the end of the output");
     assert_eq!(rest, "-1 1 1\n", "ENOSYS for requests, and for paths");
+}
+
+/// What a killed emulator left among the temporary files is cleared by the next one, but not what another one uses.
+#[test]
+fn what_a_killed_emulator_left_is_cleared() {
+    let place = scratch("programs-left");
+    // Of an earlier run of this test.
+    let _ = fs::remove_dir_all(&place);
+    fs::create_dir_all(&place).expect("a directory");
+    let trees = || -> Vec<PathBuf> { fs::read_dir(&place).expect("it").map(|entry| entry.expect("an entry").path()).collect() };
+    let start = || {
+        let mut command = emulate(&[]);
+        command.env("TMPDIR", &place).args(["sh", "-c", "cd /sys/class/neuron_device; echo holding; read line; cat neuron0/dev"]);
+        started(command)
+    };
+    let (mut killed, _out) = start();
+    let dead = trees();
+    killed.kill().expect("a signal");
+    killed.wait().expect("its end");
+    assert_eq!((dead.len(), trees()), (1, dead.clone()), "nobody could clear it");
+    let (mut alive, mut out) = start();
+    let live: Vec<PathBuf> = trees().into_iter().filter(|tree| !dead.contains(tree)).collect();
+    for tree in [&dead[0], &live[0]] {
+        let past = SystemTime::now() - Duration::from_secs(3600);
+        fs::File::open(tree).and_then(|tree| tree.set_modified(past)).expect("an older time");
+    }
+    let listed = emulate(&[]).env("TMPDIR", &place).args(["ls", "/sys/class/neuron_device"]).output().expect("the emulator");
+    assert_eq!(good(&listed), "neuron0\n");
+    assert_eq!(trees(), live);
+    alive.stdin.take().expect("piped").write_all(b"\n").expect("a line");
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).expect("the end of the output");
+    assert_eq!((rest.as_str(), alive.wait().expect("its end").success(), trees().len()), ("240:0\n", true, 0));
 }
 
 #[test]

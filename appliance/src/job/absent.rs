@@ -40,7 +40,7 @@ impl Machine for Absent<'_> {
         self.never()
     }
 
-    fn cores(&self) -> CoreSelection {
+    fn cores(&self, _: CoreSelection) -> CoreSelection {
         self.never()
     }
 

@@ -1,12 +1,13 @@
 //! Whether a deployment fits the static memory, before anything is allocated.
 
 use nrt_core::Capacities;
+use nrt_core::environment::{Environment, names};
 
 use super::say::say;
 use super::source::Sources;
 use super::tensors::MAX_BOUND;
 use crate::cli::Exit;
-use crate::demand::{Demand, scratchpad_pages};
+use crate::demand::{Demand, Scratchpads};
 use crate::deployment::Deployment;
 
 /// Most scratchpad pages of a core.
@@ -19,10 +20,21 @@ type Slots = fn(&Demand) -> u64;
 ///
 /// # Errors
 /// [`Exit::Usage`] when a pool is too small; each such pool has been reported.
-pub(super) fn check(deployment: &Deployment, sources: &Sources, capacities: Capacities) -> Result<(), Exit> {
+#[inline(never)]
+pub(super) fn check(
+    deployment: &Deployment,
+    environment: &Environment,
+    sources: &Sources,
+    capacities: Capacities,
+) -> Result<(), Exit> {
+    let scratchpads = Scratchpads {
+        page_bytes: environment.scratchpad_page_size,
+        contiguous: deployment.contiguous_scratchpad || environment.contiguous_scratchpad,
+        one_core: environment.scratchpad_on_single_core,
+    };
     let mut fits = true;
     for model in deployment.models() {
-        let need = scratchpad_pages(deployment, model);
+        let need = scratchpads.pages(model);
         if need > MAX_SCRATCHPAD_PAGES {
             let name = &model.name;
             say(format_args!(
@@ -31,7 +43,14 @@ pub(super) fn check(deployment: &Deployment, sources: &Sources, capacities: Capa
             fits = false;
         }
     }
-    let demand = |only| Demand::of(deployment, &|model| sources.get(model).map_or(0, |source| source.bytes()), only);
+    let ring = capacities.ring as u64;
+    if let Some(entries) = environment.ring_entries.filter(|entries| *entries > ring) {
+        let name = names::MEMLOG_MAX_SIZE;
+        say(format_args!("{name}=\"{entries}\": character 1: expected at most {ring} entries, which the static memory holds"));
+        fits = false;
+    }
+    let weight_bytes = |model: usize| sources.get(model).map_or(0, |source| source.bytes());
+    let demand = |only| Demand::of(deployment, &scratchpads, &weight_bytes, only);
     let have = capacities;
     let pools: [(&str, usize, Slots); 5] = [
         ("nodes", have.nodes, |demand| demand.nodes),

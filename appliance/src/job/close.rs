@@ -21,6 +21,7 @@ pub(super) fn cores<'a>(runtime: &'a Runtime<'_>) -> impl Iterator<Item = (u32, 
 
 /// Checks that nothing is held when all models are unloaded and all tensors are gone, except the microcode library of a
 /// core, which stays until the core is closed; and that the driver counts as the runtime does.
+#[inline(never)]
 pub(super) fn check_unloaded(runtime: &Runtime<'_>, door: &Door<'_>, findings: &Findings) {
     let (mut allocations, mut cores) = (0, 0);
     let visit: &mut dyn FnMut(&CoreUsage) = &mut |core| {
@@ -86,6 +87,7 @@ pub(super) fn check_unloaded(runtime: &Runtime<'_>, door: &Door<'_>, findings: &
 }
 
 /// Closes the runtime and checks that it found nothing left over.
+#[inline(never)]
 pub(super) fn close(runtime: &Runtime<'_>, findings: &Findings) {
     let (bytes, nodes) = match runtime.close(Some(PATIENCE_NS)) {
         Ok(report) => {

@@ -50,8 +50,9 @@ pub(super) trait Machine {
     /// Number of devices.
     fn devices(&self) -> u32;
 
-    /// The logical cores of the driver's devices that are this process's; in the runtime they count from 0.
-    fn cores(&self) -> CoreSelection;
+    /// The logical cores of the driver's devices that are this process's; in the runtime they count from 0. `wanted` is what
+    /// the environment asks for, and was reserved on real devices.
+    fn cores(&self, wanted: CoreSelection) -> CoreSelection;
 
     /// What the driver counts for this process on an open device.
     ///
@@ -90,8 +91,8 @@ impl Door<'_> {
     }
 
     /// See [`Machine::cores`].
-    pub(super) fn cores(&self) -> CoreSelection {
-        either!(self, machine => machine.cores())
+    pub(super) fn cores(&self, wanted: CoreSelection) -> CoreSelection {
+        either!(self, machine => machine.cores(wanted))
     }
 
     /// See [`Machine::held`].

@@ -132,6 +132,7 @@ fn held(server: &Server<'_>, loaded: &Loaded<'_>, relative: u32) -> nrt_core::Re
 }
 
 /// Writes what is known about each model into the report.
+#[inline(never)]
 pub(super) fn report(server: &Server<'_>) -> nrt_core::Result<()> {
     let mut result = Ok(());
     server.for_each_entry(|model, _, seat, loaded| {

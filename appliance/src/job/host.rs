@@ -1,5 +1,7 @@
 //! From bring-up to close, on the in-process model of the driver or on real devices.
 
+use nrt_core::environment::Environment;
+use nrt_core::hooks::Hooks as _;
 use nrt_core::reserved_hbm::ReservedHbm;
 use nrt_core::{AnyStorage, Config};
 
@@ -17,14 +19,17 @@ use super::source::Sources;
 use super::statics::{BUFFERS, HOOKS, RESERVE};
 use super::tensors::Tensors;
 use super::verify;
-use crate::demand::SCRATCHPAD_PAGE_BYTES;
 use crate::deployment::Deployment;
 
 /// What there is to host, and where findings go.
 pub(super) struct Job<'a> {
+    /// When the program started, on the clock of the hooks.
+    pub(super) started: u64,
     /// Memory of the runtime.
     pub(super) storage: &'static dyn AnyStorage,
     pub(super) deployment: &'static Deployment,
+    /// What the environment asks for, checked against the machine and the deployment.
+    pub(super) environment: &'a Environment,
     pub(super) sources: &'a Sources,
     /// Bytes to reserve for every core, if any.
     pub(super) reserve: Option<u64>,
@@ -42,25 +47,25 @@ pub(super) fn host(slice: Option<Slice<'_>>, job: Job<'_>) {
 }
 
 /// Everything on one driver.
+#[inline(never)]
 fn through(door: &Door<'_>, job: Job<'_>) {
-    let Job { storage, deployment, sources, reserve, findings, tables } = job;
+    let Job { started, storage, deployment, environment, sources, reserve, findings, tables } = job;
     let reserved = match ReservedHbm::new(door, &HOOKS, &RESERVE) {
         Ok(reserved) => reserved,
         Err(error) => return findings.fail(format_args!("the reservations cannot be used: {error}")),
     };
-    let mut config = Config::new(&HOOKS);
-    config.cores = door.cores();
-    config.logical_core_size = Some(deployment.logical_core_size);
-    config.scratchpad_page_size = SCRATCHPAD_PAGE_BYTES;
-    config.contiguous_scratchpad = deployment.contiguous_scratchpad;
+    let mut config = Config::from_environment(&HOOKS, environment);
+    config.cores = door.cores(environment.cores);
+    config.contiguous_scratchpad |= deployment.contiguous_scratchpad;
     // A debugger finds the tree by its name from the first device on, and a second runtime in the process is refused.
     config.process_wide = true;
     match Runtime::init(storage, &reserved, config) {
         Ok(runtime) => {
+            findings.report(|report| report.ready_us = microseconds_since(started));
             if let Some(bytes) = reserve {
                 reserve_everywhere(&runtime, bytes, findings);
             }
-            on_runtime(&Server::new(&runtime, deployment, sources, findings), tables);
+            on_runtime(&Server::new(&runtime, deployment, sources, findings), started, tables);
             close::check_unloaded(&runtime, door, findings);
             close::close(&runtime, findings);
         }
@@ -69,7 +74,13 @@ fn through(door: &Door<'_>, job: Job<'_>) {
     door.check_closed(findings);
 }
 
+/// Microseconds since a moment on the clock of the hooks.
+fn microseconds_since(moment: u64) -> u64 {
+    HOOKS.now_ns().saturating_sub(moment) / 1000
+}
+
 /// Reserves memory for every core, on its own HBM.
+#[inline(never)]
 fn reserve_everywhere(runtime: &Runtime<'_>, bytes: u64, findings: &Findings) {
     let arch = runtime.arch();
     for (device, core) in close::cores(runtime) {
@@ -81,7 +92,8 @@ fn reserve_everywhere(runtime: &Runtime<'_>, bytes: u64, findings: &Findings) {
 }
 
 /// Everything between bring-up and close.
-fn on_runtime(server: &Server<'_>, tables: &mut Tables) {
+#[inline(never)]
+fn on_runtime(server: &Server<'_>, started: u64, tables: &mut Tables) {
     let findings = server.findings;
     let mut progress = Progress::new();
     let mut tensors = Tensors::new(server);
@@ -94,6 +106,7 @@ fn on_runtime(server: &Server<'_>, tables: &mut Tables) {
         tensors.allocate(server);
     }
     if !findings.failed() {
+        findings.report(|report| report.serving_us = microseconds_since(started));
         serve::serve(server, &tensors, &mut progress);
     }
     if let Err(error) = holders::report(server).and_then(|()| sharing::report(server)).and_then(|()| tables.fill(server)) {

@@ -3,8 +3,8 @@
 use nrt_linux::env::Env;
 use nrt_linux::neuron::{Holders, LinuxDriver, Selection, sysfs};
 
-use super::device;
 use super::print;
+use super::{device, environment};
 use crate::cli::{Exit, Info};
 use crate::info::{self, Device, Machine};
 
@@ -15,7 +15,7 @@ use crate::info::{self, Device, Machine};
 pub(super) fn tell(wanted: &Info, env: &Env<'_>) -> Result<Exit, Exit> {
     let selection = wanted.device.map_or(Selection::All, Selection::one);
     let driver = device::connected(LinuxDriver::connect(selection))?;
-    let logical_core_size = device::environment(&driver, env, None)?.0;
+    let logical_core_size = environment::read(env, &device::probe(&driver)?, None)?.logical_core_size;
     let found = driver.machine();
     let holders = Holders::of(driver.system(), found.nodes);
     let look = |number| {

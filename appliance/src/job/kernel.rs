@@ -81,7 +81,7 @@ impl<'a> Machine for Slice<'a> {
         self.cores.devices().len() as u32
     }
 
-    fn cores(&self) -> CoreSelection {
+    fn cores(&self, _: CoreSelection) -> CoreSelection {
         let cores = self.cores.runtime_cores();
         CoreSelection::Exact { first: cores.start, count: cores.len() as u32 }
     }

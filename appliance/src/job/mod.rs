@@ -6,6 +6,7 @@
 //! | --- | --- |
 //! | [`read`] | the deployment, from its file or built in |
 //! | [`source`] | the weights files, opened before anything is allocated |
+//! | [`environment`] | what the environment asks for |
 //! | [`capacity`] | whether it all fits the static memory |
 //! | [`device`], `kernel` | real devices: the connection and this process's cores |
 //! | [`model`], `backing` | the model of the driver |
@@ -16,6 +17,9 @@
 //! | [`holders`], [`sharing`] | who holds which bytes; what models share |
 //! | [`verify`] | whether the device still holds what was loaded |
 //! | [`close`] | the proof that nothing is left |
+//!
+//! The steps are not inlined into each other: in one frame of many kilobytes every local has a long offset, which made the
+//! program larger by a hundredth (`docs/footprint.md`).
 //!
 //! # Exit status
 //! 0 only if every check held. What goes wrong before the job starts is a line on standard error and status 2 or 3; nothing
@@ -30,6 +34,7 @@ mod close;
 #[cfg_attr(not(feature = "device"), path = "no_device.rs")]
 mod device;
 mod driver;
+mod environment;
 mod findings;
 mod holders;
 mod host;
@@ -56,7 +61,8 @@ mod verify;
 use core::ffi::CStr;
 use core::fmt;
 
-use nrt_core::environment::CoreSelection;
+use nrt_core::driver::Probe;
+use nrt_core::hooks::Hooks as _;
 use nrt_linux::args::Args;
 use nrt_linux::env::Env;
 use nrt_linux::file::PathBuffer;
@@ -67,7 +73,6 @@ use crate::Memory;
 use crate::cli::{self, Command, Exit, HELP, Run, Target, VERSION};
 use crate::report::Report;
 use crate::table::Size;
-use driver::Machine;
 use findings::Findings;
 use host::Job;
 use say::{Reason, say};
@@ -79,13 +84,14 @@ const STACK_BYTES: u64 = 512 << 10;
 
 /// Does what the command line asks for. Can be called once.
 pub(crate) fn run(memory: &Memory, args: Args<'_>, env: Env<'_>) -> Exit {
+    let started = HOOKS.now_ns();
     if let Some(limit) = process::stack_limit().filter(|&limit| limit < STACK_BYTES) {
         let (limit, need) = (Size(limit), Size(STACK_BYTES));
         say(format_args!("the stack is limited to {limit}, {need} are needed (ulimit -s)"));
         return Exit::NoStart;
     }
     match cli::parse(args.operands().map(CStr::to_bytes)) {
-        Ok(Command::Run(run)) => serve_deployment(memory, &run, &env).unwrap_or_else(|exit| exit),
+        Ok(Command::Run(run)) => serve_deployment(started, memory, &run, &env).unwrap_or_else(|exit| exit),
         Ok(Command::Info(wanted)) => device::tell(&wanted, &env).unwrap_or_else(|exit| exit),
         Ok(Command::Help) => print(|out| out.write_str(HELP)),
         Ok(Command::Version) => print(|out| out.write_str(VERSION)),
@@ -97,7 +103,7 @@ pub(crate) fn run(memory: &Memory, args: Args<'_>, env: Env<'_>) -> Exit {
 }
 
 /// The main job.
-fn serve_deployment(memory: &Memory, run: &Run<'_>, env: &Env<'_>) -> Result<Exit, Exit> {
+fn serve_deployment(started: u64, memory: &Memory, run: &Run<'_>, env: &Env<'_>) -> Result<Exit, Exit> {
     HOOKS.log_settings().set_level(Some(run.log));
     let number = match run.target {
         Target::Device { number } => Some(number),
@@ -116,23 +122,37 @@ fn serve_deployment(memory: &Memory, run: &Run<'_>, env: &Env<'_>) -> Result<Exi
     let mut path = PathBuffer::new(b"").map_err(|_| Exit::Usage)?;
     let deployment = read::deployment(run, arch, &mut path)?;
     let sources = source::open_all(deployment, path.as_c_str())?;
-    if memory.checked {
-        capacity::check(deployment, &sources, memory.storage.capacities())?;
-    }
     let kernel = match (early, number) {
         (None, Some(number)) => Some(device::connect(number, deployment.devices)?),
         (early, _) => early,
     };
-    let slice = kernel.as_ref().map(|driver| device::reserve(driver, env, deployment)).transpose()?;
+    let machine = match &kernel {
+        Some(driver) => device::machine(driver, deployment)?,
+        None => {
+            let (arch, devices) = (deployment.arch(), deployment.devices);
+            Probe { arch, revision: 0, devices, cores_per_device: arch.cores_per_device(), features: 0 }
+        }
+    };
+    let environment = &environment::for_deployment(env, &machine, deployment)?;
+    if memory.checked {
+        capacity::check(deployment, environment, &sources, memory.storage.capacities())?;
+    }
+    let slice = kernel.as_ref().map(|driver| device::reserve(driver, environment)).transpose()?;
     let report: &mut Report = REPORT.take();
     report.set_arch(deployment.arch());
-    report.logical_cores = match slice.as_ref().map(Machine::cores) {
-        Some(CoreSelection::Exact { count, .. }) => count,
-        _ => deployment.logical_cores(),
-    };
+    report.logical_cores = environment::logical_cores(environment, deployment);
     let findings = Findings::new(report);
     let tables = TABLES.take();
-    let job = Job { storage: memory.storage, deployment, sources: &sources, reserve: run.reserve, findings: &findings, tables };
+    let job = Job {
+        started,
+        storage: memory.storage,
+        deployment,
+        environment,
+        sources: &sources,
+        reserve: run.reserve,
+        findings: &findings,
+        tables,
+    };
     host::host(slice, job);
     let report = findings.into_report();
     report.resident_anonymous_bytes_at_exit = process::resident_anonymous_bytes().ok();

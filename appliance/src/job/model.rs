@@ -60,8 +60,8 @@ impl Machine for Modelled<'_> {
         self.kernel().config().devices
     }
 
-    fn cores(&self) -> CoreSelection {
-        CoreSelection::All
+    fn cores(&self, wanted: CoreSelection) -> CoreSelection {
+        wanted
     }
 
     fn held(&self, device: u32) -> Result<Held, Errno> {

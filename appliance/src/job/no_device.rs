@@ -1,6 +1,8 @@
 //! In the place of the client of the kernel's driver, in a program that is built without it.
 
 use nrt_core::arch::Arch;
+use nrt_core::driver::Probe;
+use nrt_core::environment::Environment;
 use nrt_linux::env::Env;
 
 use super::absent::Absent;
@@ -32,7 +34,15 @@ pub(super) fn arch(connection: &Connection) -> Arch {
 ///
 /// # Errors
 /// None.
-pub(super) fn reserve<'d>(connection: &'d Connection, _: &Env<'_>, _: &Deployment) -> Result<Slice<'d>, Exit> {
+pub(super) fn machine(connection: &Connection, _: &Deployment) -> Result<Probe, Exit> {
+    connection.never()
+}
+
+/// Is not called: there is no connection.
+///
+/// # Errors
+/// None.
+pub(super) fn reserve<'d>(connection: &'d Connection, _: &Environment) -> Result<Slice<'d>, Exit> {
     connection.never()
 }
 

@@ -19,6 +19,7 @@ const SHOWN: usize = 200;
 ///
 /// # Errors
 /// [`Exit::Usage`] for a file that cannot be read or a text that is refused; the fault has been reported.
+#[inline(never)]
 pub(super) fn deployment(run: &Run<'_>, arch: Option<Arch>, path: &mut PathBuffer) -> Result<&'static Deployment, Exit> {
     let deployment = DEPLOYMENT.take();
     let (name, text): (&[u8], &[u8]) = match run.deployment {

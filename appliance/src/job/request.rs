@@ -61,6 +61,7 @@ fn seed(request: u64, input: usize) -> u64 {
 ///
 /// # Errors
 /// What the runtime answered, except that a model which is being reloaded is waited for.
+#[inline(never)]
 pub(super) fn serve(server: &Server<'_>, own: Own<'_, '_>, sets: &Sets<'_>, index: usize, number: u64) -> Result<Outcome, Fault> {
     let Some((model, seat, _)) = server.entry(index) else { return Ok(Outcome::Abandoned) };
     let (inputs, outputs) = tensors::of_model(own, server.deployment.models(), index);

@@ -33,6 +33,7 @@ struct Counts {
 
 /// Deals the requests of the deployment over its threads and returns when all threads have ended. Records in the report
 /// what they did, and whether every request was served with the right bytes.
+#[inline(never)]
 pub(super) fn serve(server: &Server<'_>, tensors: &Tensors<'_>, progress: &mut Progress) {
     let counts = Counts {
         dealt: AtomicU64::new(0),

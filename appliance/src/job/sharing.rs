@@ -10,6 +10,7 @@ use super::server::Server;
 use crate::report::CoreSharing;
 
 /// Writes into the report what the models share on each core that holds anything.
+#[inline(never)]
 pub(super) fn report(server: &Server<'_>) -> nrt_core::Result<()> {
     for vnc in 0..server.runtime.logical_cores() {
         for relative in 0..server.runtime.logical_core_size() {

@@ -89,6 +89,7 @@ pub(super) type Sources = Vec<Source, MAX_MODELS>;
 ///
 /// # Errors
 /// [`Exit::Usage`] when a file cannot be used; each one has been reported.
+#[inline(never)]
 pub(super) fn open_all(deployment: &Deployment, path: &CStr) -> Result<Sources, Exit> {
     let mut sources = Sources::new();
     let mut refused = false;
@@ -126,6 +127,7 @@ enum Fault {
     TooLarge(u64),
 }
 
+#[inline(never)]
 fn open(deployment: &CStr, name: &str) -> Result<Source, Fault> {
     let path = PathBuffer::beside(deployment, name.as_bytes()).map_err(Fault::System)?;
     let file = File::open(path.as_c_str()).map_err(Fault::System)?;

@@ -25,6 +25,7 @@ impl Buffers {
 }
 
 /// Reads everything back and records what differs; `true` when nothing does and every model is there.
+#[inline(never)]
 pub(super) fn verify(server: &Server<'_>, buffers: &mut Buffers, progress: &mut Progress) -> bool {
     let mut equal = true;
     server.for_each_entry(|model, source, _, loaded| match loaded {
@@ -40,6 +41,7 @@ pub(super) fn verify(server: &Server<'_>, buffers: &mut Buffers, progress: &mut 
 }
 
 /// Compares one piece up to the first difference.
+#[inline(never)]
 fn verify_piece(
     server: &Server<'_>,
     (model, source, loaded): (&Model, &Source, &Loaded<'_>),

@@ -42,6 +42,8 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
         Self::init_erased(storage.claim()?, driver, config)
     }
 
+    // Not inlined, as the other steps of the bring-up: each has a frame of its own, which short offsets reach.
+    #[inline(never)]
     fn init_erased(arenas: Arenas, driver: D, config: Config<H>) -> Result<Self> {
         // SAFETY: the storage is claimed, lives for ever, and this is the initialisation.
         let tree = unsafe { Tree::new(arenas.tree) };
@@ -78,6 +80,7 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
 impl<D: Driver, H: Hooks> System<D, H> {
     /// # Safety
     /// Nobody else uses the system yet.
+    #[inline(never)]
     unsafe fn bring_up(&self) -> Result<()> {
         let Settings { cores_per_device, logical_core_size, first_vcore, vcores, .. } = self.settings;
         // SAFETY: exclusive by contract, here and below.
@@ -197,6 +200,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
     ///
     /// # Safety
     /// As [`bring_up`](Self::bring_up).
+    #[inline(never)]
     unsafe fn core_initialise(&self, core: &ResolvedCore, pcore: NonNull<physical_core_t>) -> Result<()> {
         // SAFETY: exclusive by contract.
         unsafe {

@@ -13,7 +13,7 @@ const TEXT_LIMIT: u64 = 288 << 10;
 /// Most bytes of initialised data: the statics are zero and must not be in the file.
 const DATA_LIMIT: u64 = 16 << 10;
 
-type Elf<'data> = ElfFile64<'data, LittleEndian>;
+pub(crate) type Elf<'data> = ElfFile64<'data, LittleEndian>;
 
 /// Bytes of the sections that `wanted` tells by their flags and type.
 fn bytes(elf: &Elf<'_>, wanted: impl Fn(u64, SectionType) -> bool) -> u64 {
@@ -22,13 +22,18 @@ fn bytes(elf: &Elf<'_>, wanted: impl Fn(u64, SectionType) -> bool) -> u64 {
     headers.filter(|header| wanted(header.sh_flags(endian).0, header.sh_type(endian))).map(|header| header.sh_size(endian)).sum()
 }
 
+/// Bytes of code and constants, as the tool `size` counts.
+pub(crate) fn text_bytes(elf: &Elf<'_>) -> u64 {
+    let (alloc, write) = (SHF_ALLOC.0, SHF_WRITE.0);
+    bytes(elf, |flags, kind| flags & (alloc | write) == alloc && kind != SHT_NOBITS)
+}
+
 #[test]
 fn sizes() {
     let file = fs::read(executable()).unwrap();
     let elf = Elf::parse(file.as_slice()).unwrap();
     let (alloc, write) = (SHF_ALLOC.0, SHF_WRITE.0);
-    // As the tool `size` counts.
-    let text = bytes(&elf, |flags, kind| flags & (alloc | write) == alloc && kind != SHT_NOBITS);
+    let text = text_bytes(&elf);
     let data = bytes(&elf, |flags, kind| flags & (alloc | write) == alloc | write && kind != SHT_NOBITS);
     let bss = bytes(&elf, |flags, kind| flags & alloc != 0 && kind == SHT_NOBITS);
     println!("text {text}, data {data}, bss {bss}, file {}", file.len());

@@ -34,6 +34,8 @@ fn the_report_has_the_documented_shape() {
         "cores",
         "requests",
         "reloads",
+        "ready_us",
+        "serving_us",
         "peak_device_bytes",
         "live_device_bytes_at_exit",
         "live_nodes_at_exit",

@@ -57,6 +57,8 @@ fn full_report() -> Report {
         .unwrap();
     report.requests = 25;
     report.reloads = 3;
+    report.ready_us = 812;
+    report.serving_us = 9_120;
     report.peak_device_bytes = u64::MAX;
     report.resident_anonymous_bytes_at_exit = Some(3 << 20);
     report.weights_verified = true;
@@ -101,7 +103,8 @@ fn report_as_json() {
     assert_eq!(
         top,
         json!({
-            "arch": "cayman", "logical_cores": 4, "requests": 25, "reloads": 3, "peak_device_bytes": u64::MAX,
+            "arch": "cayman", "logical_cores": 4, "requests": 25, "reloads": 3, "ready_us": 812, "serving_us": 9_120,
+            "peak_device_bytes": u64::MAX,
             "live_device_bytes_at_exit": 0, "live_nodes_at_exit": 0,
             "resident_anonymous_bytes_at_exit": 3 << 20, "weights_verified": true, "outputs_verified": true, "errors": []
         })
@@ -167,6 +170,7 @@ cayman with 4 logical cores
 ND 0:NC 6 scratchpad: gen\"er\\ate needs 600.000MB; held 1.000GB in 2 pages for 1 models
 ND 0:NC 6 microcode library: 1 copies of 90.664KB for 3 models
 requests 25, reloads 3, peak 17179869184.000GB
+ready after 812 us, serving after 9120 us
 weights verified, outputs NOT VERIFIED
 after close: 0 device bytes and 0 nodes live
 resident anonymous memory 3.000MB

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::MACHINES;
-use super::programs::{Outcome, appliance, emulate, has_devices, shell};
+use super::programs::{Outcome, appliance, emulate, has_devices, least, shell};
 
 /// The report of a run in which every check held.
 #[track_caller]
@@ -40,6 +40,17 @@ fn the_main_job_on_every_machine() {
             "{arch} {driver}: {told}"
         );
         assert!(!told.contains("HAZARD"), "{arch} {driver}: {told}");
+    }
+}
+
+/// The smallest appliance, which has no words: a model loaded, served, unloaded, and the driver's books at zero.
+#[test]
+fn the_smallest_appliance_on_every_machine() {
+    for (arch, driver) in MACHINES {
+        let outcome = emulate(&["--arch", arch, "--driver", driver, "--strict", "--report"], &[least()]);
+        assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(0), ""), "{arch} {driver}: {outcome:?}");
+        let books = "neuron0: 0 chunks live, 0 bytes device, 0 bytes host, 0 cores reserved";
+        assert!(outcome.stderr.contains(books) && !outcome.stderr.contains("HAZARD"), "{arch} {driver}: {outcome:?}");
     }
 }
 
@@ -118,7 +129,7 @@ fn appliances_share_a_device() {
     let outcome = emulate(&["--arch", "trn2", "--strict"], &["sh", "-c", &script]);
     assert!(outcome.stdout.starts_with("status 3\nholder "), "{outcome:?}");
     let holder = outcome.stdout.lines().find_map(|line| line.strip_prefix("holder ")).expect("a pid");
-    let text = format!("8 cores among 0 to 7 are wanted; taken: 2-3; processes that may hold them: {holder} (device)");
+    let text = format!("8 physical cores among 0 to 7 are wanted; taken: 2-3; processes that may hold them: {holder} (device)");
     assert!(outcome.stderr.contains(&text), "{outcome:?}");
 }
 

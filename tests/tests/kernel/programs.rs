@@ -100,17 +100,25 @@ pub(crate) fn emulator() -> PathBuf {
 /// The appliance: a release build, built on first use. Alone, so that no std member adds std to what it shares.
 pub(crate) fn appliance() -> &'static str {
     static PATH: OnceLock<String> = OnceLock::new();
-    PATH.get_or_init(|| {
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("a folder for temporary files in the target folder");
-        let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
-        let status = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--release", "--package=nrt-appliance", "--bin=nrt-appliance"])
-            .args([OsStr::new("--manifest-path"), OsStr::new(manifest), OsStr::new("--target-dir"), target.as_os_str()])
-            .status()
-            .expect("cargo");
-        assert!(status.success(), "the appliance does not build");
-        target.join("release/nrt-appliance").into_os_string().into_string().expect("UTF-8")
-    })
+    PATH.get_or_init(|| built_alone("nrt-appliance"))
+}
+
+/// The smallest appliance, built the same way.
+pub(crate) fn least() -> &'static str {
+    static PATH: OnceLock<String> = OnceLock::new();
+    PATH.get_or_init(|| built_alone("least"))
+}
+
+fn built_alone(program: &str) -> String {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("a folder for temporary files in the target folder");
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
+    let status = Command::new(env!("CARGO"))
+        .args(["build", "--quiet", "--release", "--package=nrt-appliance", "--bin", program])
+        .args([OsStr::new("--manifest-path"), OsStr::new(manifest), OsStr::new("--target-dir"), target.as_os_str()])
+        .status()
+        .expect("cargo");
+    assert!(status.success(), "{program} does not build");
+    target.join("release").join(program).into_os_string().into_string().expect("UTF-8")
 }
 
 /// The C program of the emulator's tests, dynamic or static, compiled on first use.

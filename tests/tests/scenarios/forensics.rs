@@ -5,13 +5,14 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use nrt_core::driver::{Call, Errno};
 use nrt_core::hooks::Level;
-use nrt_core::model::SubgraphPlan;
+use nrt_core::model::{SubgraphPlan, UcodeLibrary};
 use nrt_core::{Allocation, Arch, Cause, Config, Placement, Status, Usage};
 use nrt_sim::SimConfig;
 use nrt_tests::{driver, one_device};
 
 use crate::books::{GIB, KIB, MIB};
-use crate::plans::{NOTHING, device, host, refused, region, weights};
+use crate::plans::{Formula, NOTHING, device, host, refused, region, weights};
+
 use crate::recorder::{RecordedRuntime, Recorder, recorded};
 
 fn cayman(change: impl FnOnce(&mut Config<&'static Recorder>)) -> RecordedRuntime {
@@ -146,6 +147,32 @@ fn a_load_without_room_for_its_scratchpad_names_itself() {
     assert_eq!(row(&lines, "(being loaded)")[0], "0.000B", "no weights yet: {lines:#?}");
     assert!(lines.contains(&"(being loaded): \"wide\", its memory has been given back".into()), "{lines:#?}");
     assert_eq!(runtime.device_bytes(), 0);
+    close(&runtime);
+}
+
+/// The library of a core belongs to no model, but it is a model's load that has no room for it.
+#[test]
+fn a_shared_library_without_room_names_the_load_that_wanted_it() {
+    let runtime = recorded(one_device(Arch::Sunda), |_| ());
+    let core = runtime.core(1).unwrap();
+    let libraries = [UcodeLibrary { content: &Formula, bytes: 64 * KIB, flags: 0, cpu_id: 0, total_cpus: 1, functions: &[] }];
+    let subgraph = SubgraphPlan { regions: &[weights(5 * MIB)], libraries: &libraries, ..NOTHING };
+    let plan = nrt_core::model::ModelPlan { name: "custom", subgraphs: &[subgraph] };
+    // The weights, then the images, then the table.
+    for (nth, bytes, held) in [(2, "64.000KB", "5.000MB"), (3, "26.664KB", "5.062MB")] {
+        runtime.driver().watch(&[Call::Alloc]);
+        runtime.driver().fail_nth(nth, Errno::ENOMEM);
+        assert_eq!(refused(core.load(&plan)).status, Status::Resource);
+        let told = told(&runtime);
+        assert!(told[0].starts_with(&format!("Failed to allocate {bytes} ")), "{told:#?}");
+        assert!(told[0].contains(" on ND 0:NC 1 in device memory"), "{told:#?}");
+        assert_eq!((&row(&told, "NC 1")[0], &row(&told, "(being loaded)")[0]), (&held.to_owned(), &"5.000MB".to_owned()));
+        assert!(told.contains(&"(being loaded): \"custom\", its memory has been given back".into()), "{told:#?}");
+        assert_eq!((core.library_users(0).unwrap(), runtime.device_bytes()), ((0, false), 0), "no half of a library stays");
+    }
+    runtime.driver().reset();
+    core.load(&plan).unwrap().unload().unwrap();
+    assert!(core.library_users(0).unwrap().1, "it stays with the core");
     close(&runtime);
 }
 
