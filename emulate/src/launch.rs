@@ -14,7 +14,7 @@ use crate::filter;
 use crate::seccomp::Listener;
 
 const NEW_LISTENER: c_ulong = 8;
-/// A waiting thread is only disturbed by deadly signals.
+/// A thread whose call was received is only disturbed by deadly signals. Before that, any signal can end the call with EINTR.
 const WAIT_KILLABLE: c_ulong = 32;
 /// Lowest and highest place for the window of device descriptors.
 const PLACES: (u64, u64) = (1024, 4096);

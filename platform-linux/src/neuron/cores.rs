@@ -109,7 +109,7 @@ impl fmt::Display for CoreError {
             Self::Choice(error) => error.fmt(f),
             Self::Busy { plan, longest } => write!(
                 f,
-                "{} cores in a row are wanted among {} to {}, the longest free run has {longest}",
+                "{} physical cores in a row are wanted among {} to {}, the longest free run has {longest}",
                 plan.count, plan.start, plan.end
             ),
             Self::Unaligned { start, logical_core_size } => write!(
@@ -188,7 +188,7 @@ pub struct Conflict {
 impl fmt::Display for Conflict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Plan { count, start, end } = self.plan;
-        write!(f, "{count} cores among {start} to {end} are wanted; taken: {}; {}", self.busy, self.holders)
+        write!(f, "{count} physical cores among {start} to {end} are wanted; taken: {}; {}", self.busy, self.holders)
     }
 }
 

@@ -88,7 +88,7 @@ fn a_conflict_names_cores_and_processes() {
     let conflict = driver.explain(&error).unwrap();
     assert_eq!(
         conflict.to_string(),
-        "6 cores among 2 to 7 are wanted; taken: 4,6; processes that may hold them: 321 (trainer), 322 (monitor); \
+        "6 physical cores among 2 to 7 are wanted; taken: 4,6; processes that may hold them: 321 (trainer), 322 (monitor); \
          1 processes could not be looked into"
     );
     let [first, second] = &conflict.holders.list[..] else { panic!("{conflict}") };

@@ -129,7 +129,7 @@ fn appliances_share_a_device() {
     let outcome = emulate(&["--arch", "trn2", "--strict"], &["sh", "-c", &script]);
     assert!(outcome.stdout.starts_with("status 3\nholder "), "{outcome:?}");
     let holder = outcome.stdout.lines().find_map(|line| line.strip_prefix("holder ")).expect("a pid");
-    let text = format!("8 cores among 0 to 7 are wanted; taken: 2-3; processes that may hold them: {holder} (device)");
+    let text = format!("8 physical cores among 0 to 7 are wanted; taken: 2-3; processes that may hold them: {holder} (device)");
     assert!(outcome.stderr.contains(&text), "{outcome:?}");
 }
 

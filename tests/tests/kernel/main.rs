@@ -127,7 +127,7 @@ fn processes_share_a_device() {
     let same = part("same", "after");
     assert!(same.contains("status 1\n") && same.contains("0-3 cores held"), "{outcome:?}");
     assert!(same.contains("HBM 0: 1073741824 bytes used"), "{outcome:?}");
-    assert!(outcome.stderr.contains("4 cores in a row are wanted among 2 to 5"), "{outcome:?}");
+    assert!(outcome.stderr.contains("4 physical cores in a row are wanted among 2 to 5"), "{outcome:?}");
     assert!(outcome.stderr.contains("taken: 2-3; processes that may hold them: "), "{outcome:?}");
     assert!(outcome.stderr.contains(" (device)"), "the holder is named: {outcome:?}");
     let after = part("after", "\u{0}");
