@@ -8,14 +8,14 @@ use super::elf::{Section, Span};
 use super::sections::{Part, Sections};
 use crate::error::Unreadable;
 
-/// Bytes of one page.
-const PAGE: usize = 1 << 12;
+/// Bytes of one page: little more than a string, because the strings of one type rarely lie together.
+const PAGE: usize = 1 << 9;
 
 /// Bytes after a page that are read with it, for the string that begins at its end.
-const OVERLAP: usize = 1 << 7;
+const OVERLAP: usize = 1 << 9;
 
 /// Pages beyond which the whole section is read.
-const MANY: usize = 384;
+const MANY: usize = 1 << 9;
 
 /// Bytes that are searched at a time.
 const PART: usize = 1 << 16;

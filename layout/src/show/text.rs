@@ -17,6 +17,9 @@ pub struct Shown {
     pub expand: u32,
 }
 
+/// Columns of a declaration.
+const DECLARATION: usize = 64;
+
 struct Writer<'t> {
     types: &'t Database,
     shown: Shown,
@@ -117,22 +120,6 @@ impl Writer<'_> {
         let indent = "    ".repeat(depth);
         let name = member.name.as_deref().unwrap_or("");
         let size = types.member_size(member);
-        let number = |value: Option<u64>| value.map_or_else(|| "?".into(), |value: u64| value.to_string());
-        let offset = number(member.offset.and_then(|offset| offset.checked_add(start)));
-        let place = match member.bits {
-            Some(bits) => {
-                let first = bits.start.saturating_sub(member.offset.unwrap_or(0).saturating_mul(8));
-                format!("/* {offset:>6}:{first:>2} {:>6} */", number(size))
-            }
-            None => format!("/* {offset:>6}    {:>6} */", number(size)),
-        };
-        let note = match member.role {
-            Role::Field => "",
-            Role::Base => " /* base */",
-            Role::Artificial => " /* artificial */",
-            Role::Discriminant => " /* discriminant */",
-            Role::Variant => " /* variant */",
-        };
         let (count, element) = member.ty.map_or((1, None), |ty| types.elements(ty));
         let inner = element.and_then(|element| types.plain(element));
         let nested = inner.and_then(|inner| types.aggregate(inner).map(|aggregate| (inner, aggregate)));
@@ -149,13 +136,59 @@ impl Writer<'_> {
             self.members(aggregate, inside, depth + 1, if named { expand - 1 } else { expand });
             let bound = if count == 1 { String::new() } else { format!("[{count}]") };
             let space = if name.is_empty() && bound.is_empty() { "" } else { " " };
-            let tail = format!("{indent}}}{space}{name}{bound};");
-            let _ = writeln!(self.out, "{tail:<64} {place}{note}");
+            let begun = self.out.len();
+            let _ = write!(self.out, "{indent}}}{space}{name}{bound};");
+            self.place(begun, member, start, size);
             return;
         }
-        let bits = member.bits.map_or_else(String::new, |bits| format!(":{}", bits.width));
-        let declaration = format!("{indent}{}{bits};", types.declare(member.ty, name));
-        let _ = writeln!(self.out, "{declaration:<64} {place}{note}");
+        let begun = self.out.len();
+        self.out.push_str(&indent);
+        self.out.push_str(&types.declare(member.ty, name));
+        if let Some(bits) = member.bits {
+            let _ = write!(self.out, ":{}", bits.width);
+        }
+        self.out.push(';');
+        self.place(begun, member, start, size);
+    }
+
+    /// Ends the line that begins at `begun` with where a member is and how large, in columns.
+    fn place(&mut self, begun: usize, member: &Member, start: u64, size: Option<u64>) {
+        // By hand: a large type has hundreds of such lines, and padding goes character by character in `format!`.
+        let width = self.out[begun..].chars().count();
+        self.spaces(DECLARATION.saturating_sub(width));
+        self.out.push_str(" /* ");
+        self.right(member.offset.and_then(|offset| offset.checked_add(start)), 6);
+        if let Some(bits) = member.bits {
+            self.out.push(':');
+            self.right(Some(bits.start.saturating_sub(member.offset.unwrap_or(0).saturating_mul(8))), 2);
+            self.out.push(' ');
+        } else {
+            self.out.push_str("    ");
+        }
+        self.right(size, 6);
+        self.out.push_str(" */");
+        self.out.push_str(match member.role {
+            Role::Field => "",
+            Role::Base => " /* base */",
+            Role::Artificial => " /* artificial */",
+            Role::Discriminant => " /* discriminant */",
+            Role::Variant => " /* variant */",
+        });
+        self.out.push('\n');
+    }
+
+    fn spaces(&mut self, count: usize) {
+        self.out.extend(std::iter::repeat_n(' ', count));
+    }
+
+    /// A number, or `?`, at the right end of so many columns.
+    fn right(&mut self, value: Option<u64>, width: usize) {
+        let digits = value.map_or(1, |value| value.checked_ilog10().map_or(1, |log| log as usize + 1));
+        self.spaces(width.saturating_sub(digits));
+        match value {
+            Some(value) => _ = write!(self.out, "{value}"),
+            None => self.out.push('?'),
+        }
     }
 
     fn totals(&mut self, id: TypeId, aggregate: &Aggregate) {
