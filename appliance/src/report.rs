@@ -15,6 +15,7 @@
 //! | `cores[].device`, `.core`, `.vnc` | device, core of the device, logical core |
 //! | `cores[].scratchpad.needs` | `model` and `bytes` of each model on it that needs some |
 //! | `cores[].scratchpad.held_bytes`, `.pages`, `.users` | pages that the ledger has for the core, whole ones that hold the largest need and not the sum; models that count on them |
+//! | `cores[].scratchpad.advised_page_mib` | page size in MiB that would hold what fits no page and has memory of its own; `null` when everything fits, or no page can be as large |
 //! | `cores[].library.copies`, `.bytes`, `.users` | shared microcode libraries staged on the core, with their tables; models that use them |
 //! | `requests`, `reloads` | completed in total; a reload is an unload and a load under the load of the threads |
 //! | `ready_us` | microseconds from the start of the program's main function until the runtime is open: devices, cores and pools are there, a model can be loaded |
@@ -22,6 +23,7 @@
 //! | `peak_device_bytes` | most device bytes that were on the ledger at one time |
 //! | `live_device_bytes_at_exit`, `live_nodes_at_exit` | what ledger, pools and driver still had after close; 0 when all is well |
 //! | `resident_anonymous_bytes_at_exit` | resident stacks and statics of the program after close, without the modelled device memory; `null` when the system does not tell |
+//! | `events` | `id` and `count` of the operations of each kind that the runtime was seen doing: 10 and 12 writing tensors one by one and in batches, 9 and 11 reading them, 27 and 28 allocating and freeing them, 30 and 31 copies in and out, 32 and 33 in batches, 34 allocations, 35 frees |
 //! | `weights_verified` | whether all weights and code read back equal their source |
 //! | `outputs_verified` | whether every request was served, and every output carried the bytes of its inputs |
 //! | `errors` | what did not hold, in words; the exit status is 0 only if this is empty and the four figures above say so |
@@ -34,13 +36,16 @@ use nrt_core::arch::Arch;
 use crate::deployment::{MAX_DEVICES, MAX_MODELS, Name};
 use crate::json_out::JsonWriter;
 use crate::table::Size;
-use nrt_core::Usage;
+use nrt_core::{PageAdvice, Usage};
 
 /// Most errors that a report keeps; further ones are counted.
 pub const MAX_ERRORS: usize = 32;
 
 /// Most cores of a report: all of all devices.
 const MAX_CORES: usize = MAX_DEVICES as usize * 8;
+
+/// Event ids that are counted: all from 0 to 35.
+pub const EVENTS: usize = 36;
 
 /// Longest error text in bytes that a report keeps; the rest of a longer one is cut.
 pub const MAX_ERROR_BYTES: usize = 255;
@@ -83,6 +88,8 @@ pub struct CoreSharing {
     pub scratchpad_pages: u32,
     /// Models that count on its first page.
     pub scratchpad_users: u32,
+    /// The page size that would hold what fits no page.
+    pub advice: Option<PageAdvice>,
     /// Bytes of the shared microcode library on the ledger, with its table.
     pub library_bytes: u64,
     /// Copies of a library that these bytes are.
@@ -121,6 +128,8 @@ pub struct Report {
     /// Anonymous memory of the program (stacks and statics, not the modelled device memory) that was resident after close,
     /// in bytes; `None` when the system does not tell.
     pub resident_anonymous_bytes_at_exit: Option<u64>,
+    /// Operations of the runtime that ended, by the id of their event.
+    pub events: [u64; EVENTS],
     /// Whether all weights read back were equal to their source.
     pub weights_verified: bool,
     /// Whether all outputs carried the bytes of their inputs.
@@ -146,6 +155,7 @@ impl Report {
             live_device_bytes_at_exit: 0,
             live_nodes_at_exit: 0,
             resident_anonymous_bytes_at_exit: None,
+            events: [0; EVENTS],
             weights_verified: false,
             outputs_verified: false,
             errors: Vec::new(),
@@ -180,6 +190,11 @@ impl Report {
     /// The errors that were kept.
     pub fn errors(&self) -> impl Iterator<Item = &str> {
         self.errors.iter().map(String::as_str)
+    }
+
+    /// Event ids that were seen, and how often.
+    fn seen(&self) -> impl Iterator<Item = (u64, u64)> {
+        (0..).zip(self.events).filter(|(_, count)| *count != 0)
     }
 
     /// Whether every check held: no error, weights and outputs verified, nothing left on the device.
@@ -226,6 +241,15 @@ impl Report {
             Some(bytes) => json.number(bytes)?,
             None => json.null()?,
         }
+        json.key("events")?;
+        json.begin_array()?;
+        for (id, count) in self.seen() {
+            json.begin_object()?;
+            field(json, "id", id)?;
+            field(json, "count", count)?;
+            json.end_object()?;
+        }
+        json.end_array()?;
         json.key("weights_verified")?;
         json.boolean(self.weights_verified)?;
         json.key("outputs_verified")?;
@@ -258,6 +282,13 @@ impl Report {
         }
         writeln!(out, "requests {}, reloads {}, peak {}", self.requests, self.reloads, Size(self.peak_device_bytes))?;
         writeln!(out, "ready after {} us, serving after {} us", self.ready_us, self.serving_us)?;
+        if self.seen().next().is_some() {
+            out.write_str("operations by event id:")?;
+            for (id, count) in self.seen() {
+                write!(out, " {id}: {count}")?;
+            }
+            out.write_str("\n")?;
+        }
         let verified = |held| if held { "verified" } else { "NOT VERIFIED" };
         writeln!(out, "weights {}, outputs {}", verified(self.weights_verified), verified(self.outputs_verified))?;
         let (bytes, nodes) = (self.live_device_bytes_at_exit, self.live_nodes_at_exit);
@@ -328,6 +359,11 @@ impl CoreSharing {
         field(json, "held_bytes", self.scratchpad_held_bytes)?;
         field(json, "pages", self.scratchpad_pages.into())?;
         field(json, "users", self.scratchpad_users.into())?;
+        json.key("advised_page_mib")?;
+        match self.advice.filter(|advice| advice.possible) {
+            Some(advice) => json.number(advice.mebibytes)?,
+            None => json.null()?,
+        }
         json.end_object()?;
         json.key("library")?;
         json.begin_object()?;
@@ -350,6 +386,9 @@ impl CoreSharing {
             }
             let (held, pages, users) = (Size(self.scratchpad_held_bytes), self.scratchpad_pages, self.scratchpad_users);
             writeln!(out, "; held {held} in {pages} pages for {users} models")?;
+        }
+        if let Some(advice) = self.advice {
+            writeln!(out, "ND {device}:NC {core} scratchpad: {advice}")?;
         }
         if self.library_copies != 0 {
             let (copies, bytes, users) = (self.library_copies, Size(self.library_bytes), self.library_users);

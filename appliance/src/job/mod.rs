@@ -14,6 +14,7 @@
 //! | [`host`] | bring-up, then the steps below, then close |
 //! | [`server`] | the resident models: load, reload, unload; [`plan`] says what a model consists of |
 //! | [`tensors`], [`serve`], [`request`] | threads that serve, one request, the reloads under load |
+//! | [`hooks`] | platform services that count what the runtime does |
 //! | [`holders`], [`sharing`] | who holds which bytes; what models share |
 //! | [`verify`] | whether the device still holds what was loaded |
 //! | [`close`] | the proof that nothing is left |
@@ -37,6 +38,7 @@ mod driver;
 mod environment;
 mod findings;
 mod holders;
+mod hooks;
 mod host;
 #[cfg(feature = "device")]
 mod info;
@@ -104,7 +106,7 @@ pub(crate) fn run(memory: &Memory, args: Args<'_>, env: Env<'_>) -> Exit {
 
 /// The main job.
 fn serve_deployment(started: u64, memory: &Memory, run: &Run<'_>, env: &Env<'_>) -> Result<Exit, Exit> {
-    HOOKS.log_settings().set_level(Some(run.log));
+    HOOKS.linux.log_settings().set_level(Some(run.log));
     let number = match run.target {
         Target::Device { number } => Some(number),
         Target::Simulated(_) => {
@@ -155,6 +157,7 @@ fn serve_deployment(started: u64, memory: &Memory, run: &Run<'_>, env: &Env<'_>)
     };
     host::host(slice, job);
     let report = findings.into_report();
+    report.events = HOOKS.events();
     report.resident_anonymous_bytes_at_exit = process::resident_anonymous_bytes().ok();
     let printed = print(|out| {
         if run.json {

@@ -1,20 +1,23 @@
-//! One request: bytes into the inputs, a run, bytes out of the outputs, compared.
+//! One request: bytes into the inputs in a batch, a run, bytes out of the outputs in a batch, compared.
 //!
 //! The bytes of a request are a stream of [`crate::weights`] for each input, seeded by the request's number and the
 //! input's, so that outputs of another request, another thread or another model are told apart from the right ones.
 
-use core::fmt;
+use core::{fmt, slice};
 
+use heapless::Vec;
 use nrt_core::hooks::Hooks;
 use nrt_core::model::CopyExecutor;
-use nrt_core::{Cause, Error, Status};
+use nrt_core::{Cause, Error, Fence, ReadPiece, Status, WritePiece};
 
-use super::server::{PATIENCE_NS, Seat, Server};
+use super::server::{Bound, PATIENCE_NS, Seat, Server};
 use super::statics::HOOKS;
 use super::tensors::{self, Own, Sets};
 use crate::deployment::{MAX_TENSORS, Model};
 use crate::weights::{self, Mismatch};
 
+/// How long outputs are waited for, in microseconds.
+const PATIENCE_US: i64 = (PATIENCE_NS / 1000) as i64;
 /// Bytes that pass through a thread at a time.
 const BUFFER_BYTES: usize = 64 << 10;
 /// First and longest sleep of a thread that waits for a model to come back, in nanoseconds: 1 ms and 1 s.
@@ -66,35 +69,78 @@ pub(super) fn serve(server: &Server<'_>, own: Own<'_, '_>, sets: &Sets<'_>, inde
     let Some((model, seat, _)) = server.entry(index) else { return Ok(Outcome::Abandoned) };
     let (inputs, outputs) = tensors::of_model(own, server.deployment.models(), index);
     let mut buffer = [0; BUFFER_BYTES];
-    for (input, tensor) in inputs.iter().enumerate() {
-        for (offset, length) in spans(tensor.bytes()) {
-            let bytes = &mut buffer[..length];
-            weights::fill(bytes, seed(number, input), offset);
-            tensor.write(offset, bytes).map_err(during("writing an input"))?;
-        }
-    }
+    write(server, inputs, number, &mut buffer).map_err(during("writing the inputs"))?;
     sets.bind(model, inputs, outputs).map_err(during("binding"))?;
+    let first = outputs.first().zip(outputs.first().and_then(|output| output.completions().ok()));
     if !run(server, sets, model, seat).map_err(during("running"))? {
         return Ok(Outcome::Abandoned);
     }
-    for (output, tensor) in outputs.iter().enumerate() {
-        let input = output % inputs.len().max(1);
-        let Some(source) = inputs.get(input) else { continue };
-        for (offset, length) in spans(tensor.bytes()) {
-            let bytes = &mut buffer[..length];
-            tensor.read(offset, bytes).map_err(during("reading an output"))?;
-            if let Some(mismatch) = compare(bytes, seed(number, input), offset, source.bytes()) {
+    if let Some((output, before)) = first {
+        output.wait_completed(PATIENCE_US, before + 1).map_err(during("waiting for the outputs"))?;
+    }
+    read(server, inputs, outputs, number, &mut buffer).map_err(during("reading the outputs"))
+}
+
+/// Bytes of each tensor that are in the buffer at a time, when `tensors` share it, and where these pieces start.
+fn steps(tensors: Own<'_, '_>) -> (usize, impl Iterator<Item = u64> + use<>) {
+    let longest = tensors.iter().map(Bound::bytes).max().unwrap_or(0);
+    let step = BUFFER_BYTES / tensors.len().max(1);
+    (step, (0..longest).step_by(step))
+}
+
+/// The part of a tensor's piece of the buffer that lies inside the tensor; `None` behind its end.
+fn inside<'b>(part: &'b mut [u8], tensor: &Bound<'_>, start: u64) -> Option<&'b mut [u8]> {
+    let left = tensor.bytes().saturating_sub(start).min(part.len() as u64) as usize;
+    part.get_mut(..left).filter(|part| !part.is_empty())
+}
+
+/// Writes the bytes of request `number` into the inputs, a piece of each at a time, in one batch.
+fn write(server: &Server<'_>, inputs: Own<'_, '_>, number: u64, buffer: &mut [u8]) -> nrt_core::Result<()> {
+    let (step, starts) = steps(inputs);
+    for start in starts {
+        let mut pieces = Vec::<_, MAX_TENSORS>::new();
+        for (input, (tensor, part)) in inputs.iter().zip(buffer.chunks_mut(step)).enumerate() {
+            let Some(part) = inside(part, tensor, start) else { continue };
+            weights::fill(part, seed(number, input), start);
+            // There is room, here and below: a model has at most so many tensors.
+            let _ = pieces.push((tensor, WritePiece::new(start, part)));
+        }
+        let batch: Vec<(&Bound<'_>, &[WritePiece<'_>]), MAX_TENSORS> =
+            pieces.iter().map(|(tensor, piece)| (*tensor, slice::from_ref(piece))).collect();
+        server.runtime.write_batch(&batch, Fence::Wait)?;
+    }
+    Ok(())
+}
+
+/// Reads the outputs of request `number`, a piece of each at a time, in one batch, and compares them with the inputs.
+fn read(
+    server: &Server<'_>,
+    inputs: Own<'_, '_>,
+    outputs: Own<'_, '_>,
+    number: u64,
+    buffer: &mut [u8],
+) -> nrt_core::Result<Outcome> {
+    let (step, starts) = steps(outputs);
+    for start in starts {
+        let mut pieces = Vec::<_, MAX_TENSORS>::new();
+        for (tensor, part) in outputs.iter().zip(buffer.chunks_mut(step)) {
+            let Some(part) = inside(part, tensor, start) else { continue };
+            let _ = pieces.push((tensor, ReadPiece::new(start, part)));
+        }
+        let mut batch: Vec<(&Bound<'_>, &mut [ReadPiece<'_>]), MAX_TENSORS> =
+            pieces.iter_mut().map(|(tensor, piece)| (*tensor, slice::from_mut(piece))).collect();
+        server.runtime.read_batch(&mut batch, Fence::Wait)?;
+        drop(batch);
+        drop(pieces);
+        for (output, (tensor, part)) in outputs.iter().zip(buffer.chunks_mut(step)).enumerate() {
+            let input = output % inputs.len().max(1);
+            let (Some(part), Some(source)) = (inside(part, tensor, start), inputs.get(input)) else { continue };
+            if let Some(mismatch) = compare(part, seed(number, input), start, source.bytes()) {
                 return Ok(Outcome::Wrong { output, mismatch });
             }
         }
     }
     Ok(Outcome::Right)
-}
-
-/// Offsets and lengths that cover `bytes` bytes in steps of the buffer.
-fn spans(bytes: u64) -> impl Iterator<Item = (u64, usize)> {
-    let step = BUFFER_BYTES as u64;
-    (0..bytes.div_ceil(step)).map(move |index| (index * step, step.min(bytes - index * step) as usize))
 }
 
 /// Compares the bytes of an output from `offset` on with an input of `length` bytes, over and over.

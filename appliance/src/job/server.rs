@@ -8,10 +8,10 @@ use heapless::Vec;
 use nrt_core::hooks::Hooks;
 use nrt_core::model::ModelPlan;
 use nrt_core::reserved_hbm::ReservedHbm;
-use nrt_linux::LinuxHooks;
 
 use super::driver::Door;
 use super::findings::Findings;
+use super::hooks::JobHooks;
 use super::locked::Locked;
 use super::plan;
 use super::say::Unread;
@@ -21,15 +21,15 @@ use crate::demand::SCRATCHPAD_PAGE_BYTES;
 use crate::deployment::{Deployment, MAX_MODELS, Model};
 
 /// The driver of the job, with reservations in front of it if there are any.
-pub(super) type Reserved<'a> = ReservedHbm<&'a Door<'a>, &'static LinuxHooks>;
+pub(super) type Reserved<'a> = ReservedHbm<&'a Door<'a>, &'static JobHooks>;
 /// The runtime of the job.
-pub(super) type Runtime<'a> = nrt_core::Runtime<&'a Reserved<'a>, &'static LinuxHooks>;
+pub(super) type Runtime<'a> = nrt_core::Runtime<&'a Reserved<'a>, &'static JobHooks>;
 /// A model in it.
-pub(super) type Loaded<'a> = nrt_core::Model<'a, &'a Reserved<'a>, &'static LinuxHooks>;
+pub(super) type Loaded<'a> = nrt_core::Model<'a, &'a Reserved<'a>, &'static JobHooks>;
 /// A tensor in it.
-pub(super) type Bound<'a> = nrt_core::Tensor<'a, &'a Reserved<'a>, &'static LinuxHooks>;
+pub(super) type Bound<'a> = nrt_core::Tensor<'a, &'a Reserved<'a>, &'static JobHooks>;
 /// A tensor set of the job's runtime.
-pub(super) type BoundSet<'a> = nrt_core::TensorSet<'a, &'a Reserved<'a>, &'static LinuxHooks>;
+pub(super) type BoundSet<'a> = nrt_core::TensorSet<'a, &'a Reserved<'a>, &'static JobHooks>;
 
 /// How long anything is waited for that others are busy with, in nanoseconds: ten minutes, after which it is an error.
 pub(super) const PATIENCE_NS: u64 = 600_000_000_000;

@@ -41,6 +41,7 @@ fn core(server: &Server<'_>, vnc: u32, relative: u32) -> nrt_core::Result<()> {
     // Every model counts on a prefix of the pages, so the first one has every user.
     let mut users = [0];
     let scratchpad_pages = core.scratchpad_pages(relative, &mut users)?;
+    let advice = core.scratchpad_advice()?;
     let (library_users, _) = core.library_users(relative)?;
     server.findings.report(|report| {
         // There is room: there are at most as many cores as the devices of a deployment have.
@@ -52,6 +53,7 @@ fn core(server: &Server<'_>, vnc: u32, relative: u32) -> nrt_core::Result<()> {
             scratchpad_held_bytes,
             scratchpad_pages,
             scratchpad_users: if scratchpad_pages == 0 { 0 } else { users[0] },
+            advice,
             library_bytes,
             library_copies: library_bytes.div_ceil(LIBRARY_SET_BYTES),
             library_users,

@@ -3,12 +3,12 @@
 use static_cell::ConstStaticCell;
 
 use nrt_core::reserved_hbm::ReserveStorage;
-use nrt_linux::LinuxHooks;
 use nrt_linux::threads::ThreadStack;
 #[cfg(feature = "simulate")]
 use nrt_sim::SimStorage;
 
 use super::holders::Tables;
+use super::hooks::JobHooks;
 use super::verify::Buffers;
 use crate::deployment::{Deployment, MAX_DEVICES, MAX_TEXT_BYTES, MAX_THREADS};
 use crate::report::Report;
@@ -16,7 +16,7 @@ use crate::report::Report;
 include!(concat!(env!("OUT_DIR"), "/storage.rs"));
 
 /// Platform services; the command line sets the level of their log.
-pub(super) static HOOKS: LinuxHooks = LinuxHooks::new();
+pub(super) static HOOKS: JobHooks = JobHooks::new();
 
 /// The runtime's, if the program brings no other.
 pub(crate) static STORAGE: DeploymentStorage = DeploymentStorage::new();

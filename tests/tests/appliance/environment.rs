@@ -18,13 +18,14 @@ fn two_pages() -> Value {
 }
 
 #[test]
-fn a_smaller_scratchpad_page_is_taken() {
+fn a_smaller_scratchpad_page_is_taken_and_advice_given() {
     let scratchpad = |report: &Value| report["cores"][0]["scratchpad"].clone();
     let plain = with(("HOME", "/"), Some(&two_pages())).held();
-    assert_eq!(scratchpad(&plain)["pages"], 1);
+    assert_eq!((&scratchpad(&plain)["pages"], &scratchpad(&plain)["advised_page_mib"]), (&json!(1), &Value::Null));
     // The model was compiled for pages of 512 MiB: its variable of 3 MiB fits no page of two.
     let small = with(("NEURON_SCRATCHPAD_PAGE_SIZE", "2"), Some(&two_pages())).held();
     assert_eq!((&scratchpad(&small)["pages"], &scratchpad(&small)["held_bytes"]), (&json!(2), &json!(4 << 20)));
+    assert_eq!(scratchpad(&small)["advised_page_mib"], 512);
     assert_eq!(small["models"][0]["bytes_by_usage"]["scratchpad_not_shared"], 3 << 20);
     // Pages of 64 MiB, each below the one before; the size of the other mode is not used.
     let contiguous = with(("NEURON_RT_DBG_EXPERIMENTAL_CONTIGUOUS_SCRATCHPAD", "1"), Some(&two_pages())).held();
@@ -68,4 +69,20 @@ fn a_value_that_cannot_be_is_named_with_its_place_and_what_was_expected() {
     assert_eq!(outcome.refused(2), message);
     let outcome = with(("NEURON_RT_VISIBLE_CORES", "3"), None);
     assert!(outcome.refused(2).contains("key \"vnc\": logical core 1 is wanted, and this process is to have 1"), "{outcome:?}");
+}
+
+/// The runtime is watched: what a request consists of is seen under the documented ids.
+#[test]
+fn operations_are_counted_by_event_id() {
+    let report = with(("HOME", "/"), Some(&two_pages())).held();
+    let count = |id: u32| {
+        let events = report["events"].as_array().expect("an array");
+        events.iter().find(|event| event["id"] == id).map_or(0, |event| event["count"].as_u64().expect("a number"))
+    };
+    // Four requests: their inputs are written and their outputs read in batches.
+    assert_eq!([12, 32, 11, 33].map(count), [4; 4]);
+    // Both tensors come and go.
+    assert_eq!([27, 28].map(count), [2, 2]);
+    assert!(count(34) > 2 && count(34) == count(35), "{report}");
+    assert!(count(30) > 0 && count(31) > 0, "weights go in and come out again: {report}");
 }

@@ -40,6 +40,7 @@ fn the_report_has_the_documented_shape() {
         "live_device_bytes_at_exit",
         "live_nodes_at_exit",
         "resident_anonymous_bytes_at_exit",
+        "events",
         "weights_verified",
         "outputs_verified",
         "errors",
@@ -145,7 +146,7 @@ fn models_of_one_core_share_it() {
         report["cores"],
         json!([{
             "device": 0, "core": 1, "vnc": 1,
-            "scratchpad": { "needs": named, "held_bytes": 2 * PAGE, "pages": 2, "users": 3 },
+            "scratchpad": { "needs": named, "held_bytes": 2 * PAGE, "pages": 2, "users": 3, "advised_page_mib": null },
             "library": { "copies": 1, "bytes": LIBRARY, "users": 3 }
         }])
     );

@@ -7,8 +7,8 @@ use nrt_appliance::json_out::JsonWriter;
 use nrt_appliance::report::{CoreSharing, MAX_ERRORS, ModelReport, Report};
 use nrt_appliance::table::{self, Owner, Row, Size};
 use nrt_appliance::weights::{self, Mismatch};
-use nrt_core::Usage;
 use nrt_core::arch::Arch;
+use nrt_core::{PageAdvice, Usage};
 use serde_json::{Value, json};
 
 fn usage(pairs: &[(&str, u64)]) -> [u64; 22] {
@@ -50,11 +50,13 @@ fn full_report() -> Report {
             scratchpad_held_bytes: 1 << 30,
             scratchpad_pages: 2,
             scratchpad_users: 1,
+            advice: PageAdvice::new(600 << 20),
             library_bytes: 92_840,
             library_copies: 1,
             library_users: 3,
         })
         .unwrap();
+    (report.events[11], report.events[35]) = (25, 7);
     report.requests = 25;
     report.reloads = 3;
     report.ready_us = 812;
@@ -95,7 +97,8 @@ fn report_as_json() {
         json!([{
             "device": 0, "core": 6, "vnc": 3,
             "scratchpad": {
-                "needs": [{ "model": "gen\"er\\ate", "bytes": 600 << 20 }], "held_bytes": 1 << 30, "pages": 2, "users": 1
+                "needs": [{ "model": "gen\"er\\ate", "bytes": 600 << 20 }], "held_bytes": 1 << 30, "pages": 2, "users": 1,
+                "advised_page_mib": 1024
             },
             "library": { "copies": 1, "bytes": 92_840, "users": 3 }
         }])
@@ -106,7 +109,8 @@ fn report_as_json() {
             "arch": "cayman", "logical_cores": 4, "requests": 25, "reloads": 3, "ready_us": 812, "serving_us": 9_120,
             "peak_device_bytes": u64::MAX,
             "live_device_bytes_at_exit": 0, "live_nodes_at_exit": 0,
-            "resident_anonymous_bytes_at_exit": 3 << 20, "weights_verified": true, "outputs_verified": true, "errors": []
+            "resident_anonymous_bytes_at_exit": 3 << 20,
+            "events": [{ "id": 11, "count": 25 }, { "id": 35, "count": 7 }], "weights_verified": true, "outputs_verified": true, "errors": []
         })
     );
 
@@ -168,9 +172,12 @@ cayman with 4 logical cores
   gen\"er\\ate (handle 10001, logical core 3): 8.000GB, 12 requests
   embed (handle 10002, logical core 0): 8.000GB, 13 requests
 ND 0:NC 6 scratchpad: gen\"er\\ate needs 600.000MB; held 1.000GB in 2 pages for 1 models
+ND 0:NC 6 scratchpad: a variable of 629145600 bytes fits no scratchpad page and has memory of its own; to share it, compile with \
+--hbm-scratchpad-page-size=1024 and set NEURON_SCRATCHPAD_PAGE_SIZE=1024
 ND 0:NC 6 microcode library: 1 copies of 90.664KB for 3 models
 requests 25, reloads 3, peak 17179869184.000GB
 ready after 812 us, serving after 9120 us
+operations by event id: 11: 25 35: 7
 weights verified, outputs NOT VERIFIED
 after close: 0 device bytes and 0 nodes live
 resident anonymous memory 3.000MB
