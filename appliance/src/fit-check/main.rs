@@ -15,6 +15,18 @@ use nrt_appliance::Memory;
 use nrt_core::{AnyStorage, Storage};
 use nrt_linux::args::Args;
 use nrt_linux::env::Env;
+use nrt_linux::memory::Mapping;
+
+/// A storage in memory of its own: dozens of statics of 35 MB each would take the compiler minutes and gigabytes. `None` when
+/// there is no memory.
+fn mapped<const NODES: usize, const MODELS: usize, const MEM_REFS: usize, const TENSORS: usize, const RING: usize>()
+-> Option<&'static dyn AnyStorage> {
+    let mapping = Mapping::anonymous(size_of::<Storage<NODES, MODELS, MEM_REFS, TENSORS, RING>>()).ok()?;
+    let (base, _) = mapping.into_raw();
+    // SAFETY: fresh memory of this size, aligned to a page, that is never unmapped; the kernel has zeroed it, and zeroed memory
+    // is a storage that nobody has claimed.
+    Some(unsafe { base.cast::<Storage<NODES, MODELS, MEM_REFS, TENSORS, RING>>().as_ref() })
+}
 
 /// One storage for each deployment and each pool that lacks a slot, and the look-up by their names.
 macro_rules! fits {
@@ -22,27 +34,26 @@ macro_rules! fits {
         fn storage(name: &[u8], short: &[u8]) -> Option<&'static dyn AnyStorage> {
             $(if name == stringify!($name).as_bytes() {
                 use $name::{CAPACITIES, DeploymentStorage};
+                const { assert!(align_of::<DeploymentStorage>() <= 4096, "a page is not enough") };
                 macro_rules! lacking {
-                    ($nodes:literal $models:literal $mem_refs:literal $tensors:literal) => {{
-                        static STORAGE: Storage<
+                    ($nodes:literal $models:literal $mem_refs:literal $tensors:literal) => {
+                        mapped::<
                             { CAPACITIES.nodes - $nodes },
                             { CAPACITIES.models - $models },
                             { CAPACITIES.mem_refs - $mem_refs },
                             { CAPACITIES.tensors - $tensors },
                             { CAPACITIES.ring },
-                        > = Storage::new();
-                        &STORAGE
-                    }};
+                        >()
+                    };
                 }
-                static EXACT: DeploymentStorage = DeploymentStorage::new();
-                return Some(match short {
-                    b"" => &EXACT,
+                return match short {
+                    b"" => lacking!(0 0 0 0),
                     b"nodes" => lacking!(1 0 0 0),
                     b"models" => lacking!(0 1 0 0),
                     b"mem_refs" => lacking!(0 0 1 0),
                     b"tensors" => lacking!(0 0 0 1),
-                    _ => return None,
-                });
+                    _ => None,
+                };
             })*
             None
         }
