@@ -13,7 +13,9 @@ fn every_operation_is_taken_apart() {
     }
     let allocate = &rows[1];
     assert_eq!((allocate.name, allocate.live), ("nrt: allocate", 10));
-    assert_eq!(allocate.listing.matches("lock ").count() + allocate.listing.matches("xchg [").count(), 4, "{}", allocate.listing);
+    // The gate in and out, the lock taken and given back; one more when the node is taken off a shared list.
+    assert!((4..=5).contains(&allocate.most.locked), "{:?}", allocate.most);
+    assert!(allocate.listing.contains("    lock cmpxchg "), "{}", allocate.listing);
     let text = counts::table(&rows);
     assert_eq!(text.lines().count(), 23);
 }
