@@ -4,6 +4,7 @@ use nrt_linux::env::Env;
 use nrt_linux::neuron::{Holders, LinuxDriver, Selection, sysfs};
 
 use super::print;
+use super::say::say;
 use super::{device, environment};
 use crate::cli::{Exit, Info};
 use crate::info::{self, Device, Machine};
@@ -19,8 +20,9 @@ pub(super) fn tell(wanted: &Info, env: &Env<'_>) -> Result<Exit, Exit> {
     let found = driver.machine();
     let holders = Holders::of(driver.system(), found.nodes);
     let look = |number| {
-        // Where the driver lets nobody in, the list says whose size it shows.
-        let attached = wanted.attach && driver.attach(number).is_ok();
+        // Where the driver lets nobody in, that is said, and the list says whose size it shows.
+        let attached = wanted.attach
+            && driver.attach(number).map_err(|fault| say(format_args!("--attach: device {number}: {fault}"))).is_ok();
         // It is one of the connection's, in the process that connected.
         let info = driver.info(number).ok()?;
         if attached {

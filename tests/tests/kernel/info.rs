@@ -81,7 +81,10 @@ fn sizes_say_whose_they_are() {
     assert_eq!(told(&small, &[]), architecture);
     assert_eq!(told(&small, &["--attach"]), (Some("driver".to_owned()), (Some(4 << 30), Some(16 << 30))));
     // The misc descriptor and the first device are opened, the second is not.
-    assert_eq!(told(&[&small[..], &["--fail", "OPEN:3:EBUSY"]].concat(), &["--attach"]), architecture);
+    let full = [&small[..], &["--fail", "OPEN:3:EBUSY"]].concat();
+    assert_eq!(told(&full, &["--attach"]), architecture);
+    let said = emulate(&full, &[appliance(), "--info", "--attach"]).stderr;
+    assert!(said.contains("--attach: device 1: ") && said.contains("EBUSY"), "{said}");
     let old = list(&["--arch", "trn1", "--hbm", "4G"]);
     assert_eq!(old["neuron_devices"][0]["hbm_size_source"], "architecture");
     // Whoever is attached stays so, and keeps its cores.
