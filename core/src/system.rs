@@ -43,6 +43,8 @@ pub(crate) struct Settings {
     pub(crate) window_bytes: u32,
     pub(crate) verbose_memory_table: bool,
     pub(crate) look_ups: LookUps,
+    /// It is the runtime of the process.
+    pub(crate) process_wide: bool,
 }
 
 impl Settings {

@@ -247,6 +247,9 @@ impl<D: Driver, H: Hooks> System<D, H> {
             );
         }
         self.arenas.release();
+        if self.settings.process_wide {
+            context::leave_process();
+        }
     }
 
     /// Unloads every model, those of the last core first, and of a core the newest first.

@@ -12,7 +12,7 @@ use crate::plans::{Formula, Inside, Meanwhile, NOTHING, device, formula, host, l
 const CLOSED: Error = Error { status: Status::Closed, cause: Cause::NotOpen };
 
 pub(crate) fn init(storage: &'static TestStorage, driver: TestDriver) -> Result<TestRuntime> {
-    Runtime::init(storage, driver, Config::new(LinuxHooks::new()))
+    Runtime::init(storage, driver, Config::new(LinuxHooks::new()).side_by_side())
 }
 
 /// A subgraph with a bit of everything.

@@ -21,7 +21,7 @@ fn noted(arch: Arch) -> &'static Noted {
 
 fn init_noted(driver: &'static Noted) -> Result<NotedRuntime> {
     let fresh: &'static TestStorage = storage();
-    Runtime::init(fresh, driver, Config::new(LinuxHooks::new()))
+    Runtime::init(fresh, driver, Config::new(LinuxHooks::new()).side_by_side())
 }
 
 /// What bring-up asks of a machine of two devices: device by device the device, then for each core the bounce buffer and its
