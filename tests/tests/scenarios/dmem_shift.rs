@@ -188,7 +188,9 @@ fn pieces_of_a_batch() {
         runtime.driver().watch(&[Call::CopyBatches]);
         let pieces = [WritePiece::new(0, &content[..20_000]), WritePiece::new(29_999, b"!")];
         let others = [WritePiece::new(0, b"slice"), WritePiece::new(99, b"?")];
-        runtime.write_batch(&[(&one, &pieces), (&plain, &[WritePiece::new(0, b"plain")]), (&slice, &others)], Fence::Wait).unwrap();
+        runtime
+            .write_batch(&[(&one, &pieces), (&plain, &[WritePiece::new(0, b"plain")]), (&slice, &others)], Fence::Wait)
+            .unwrap();
         assert_eq!(runtime.driver().seen(), requests);
         first.at(0, 20_000).copy_from_slice(&content[..20_000]);
         first.at(29_999, 1).fill(b'!');
