@@ -279,6 +279,7 @@ fn variables_and_regions_of_a_model() {
         let model = core.load(&ModelPlan { name: "model", subgraphs }).unwrap();
         // SAFETY: a resident model.
         let nodes = raw::nodes(unsafe { (*raw::model(&runtime, 0, model.id())).dmem_allocator });
+        // SAFETY: live nodes.
         let aligned = nodes.into_iter().filter(|node| unsafe { (**node).align_offset } != 0).collect::<Vec<_>>();
         // SAFETY: live nodes.
         let of_size = |size| aligned.iter().copied().filter(|node| unsafe { (**node).size } == size).collect::<Vec<_>>();

@@ -166,7 +166,7 @@ fn what_is_bound_must_fit_the_contract() {
     assert_eq!((runtime.driver().seen(), refs(), core.running_model(0)), (0, 0, Ok(0)));
     assert_eq!((books(&runtime), c.completions()), (before, completions));
     // Nobody waits for an access that never began.
-    [&a, &b, &c, &foreign].map(|tensor| tensor.write(0, &[1]).unwrap());
+    [&a, &b, &c, &foreign].into_iter().for_each(|tensor| tensor.write(0, &[1]).unwrap());
     drop((a, b, c, foreign));
     model.unload().unwrap();
     finish(&runtime);
