@@ -8,6 +8,7 @@ mod dmem;
 mod dmem_align;
 mod dmem_copy;
 mod dmem_failures;
+mod dmem_shift;
 mod dmem_staging;
 mod errata;
 mod evtaccel;
