@@ -3,7 +3,7 @@
 use nrt_core::abi::{dmem_t, model_t, ucode_lib_set_info_t};
 use nrt_core::driver::{Call, Errno};
 use nrt_core::model::{ByteSource, LibrarySupport, SubgraphPlan, UcodeFunction, UcodeImage, UcodeLibrary, UcodeQueue};
-use nrt_core::{Arch, Cause, Error, PlanPart, PlanRule, Result, Status, Usage};
+use nrt_core::{Arch, Cause, Error, Placement, PlanPart, PlanRule, Result, Status, Usage};
 use nrt_tests::{TestRuntime, runtime};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -118,6 +118,65 @@ fn the_device_table_has_a_row_of_280_bytes_for_each_function_from_144_on() {
     finish(&runtime);
 }
 
+/// Errata 32: a row carries the processor of its library, not whether that is processor 1.
+#[test]
+fn rows_carry_the_processor_of_their_library() {
+    let processors = |runtime: &TestRuntime, set: &ucode_lib_set_info_t| -> Vec<u8> {
+        let table = raw::bytes(runtime, set.ucode_table, 27_304);
+        table[144..].chunks(280).take_while(|row| row[0] == 1).map(|row| row[3]).collect()
+    };
+    for cpu_id in 0..8 {
+        let runtime = runtime(Arch::Sunda);
+        let core = runtime.core(0).unwrap();
+        let base = UcodeLibrary { cpu_id, ..LIBRARY };
+        let (shared, own) = (load_libraries(&core, &[base]).unwrap(), load_libraries(&core, &[base, LIBRARY]).unwrap());
+        // SAFETY: the staged sets of an open core and of a resident model.
+        unsafe {
+            let set = *cache(&runtime, 0);
+            assert_eq!((processors(&runtime, &set), (*set.libs).cpu_id), (vec![cpu_id; 3], cpu_id));
+            let set = *(*raw::model(&runtime, 0, own.id())).ulib_set_info;
+            assert_eq!(processors(&runtime, &set), [[cpu_id; 3], [0; 3]].concat());
+            assert_eq!(((*set.libs).cpu_id, (*set.libs.add(1)).cpu_id), (cpu_id, 0));
+        }
+        unload([shared, own]);
+        finish(&runtime);
+    }
+}
+
+/// Errata 32: the lock of the library cache guards the staging, not the copies of host tensors.
+#[test]
+fn host_tensors_can_be_copied_while_a_library_is_staged() {
+    let runtime = runtime(Arch::Sunda);
+    let core = runtime.core(0).unwrap();
+    let [from, to] = [(); 2].map(|()| core.tensor(Placement::Virtual, 100, "t").unwrap());
+    from.write(0, &[42; 100]).unwrap();
+    // SAFETY: the lock word of an open core, an atomic.
+    let held = || unsafe {
+        let sunda = (&raw const (*raw::tpb(&runtime, 0, 0)).u).cast::<nrt_core::abi::tpb_sunda_t>();
+        (*sunda).ulib_staging_lock.word.load(Relaxed) != 0
+    };
+    /// Calls the closure when it is read.
+    struct Asked<F>(F);
+    impl<F: Fn() + Sync> ByteSource for Asked<F> {
+        fn read(&self, offset: u64, buffer: &mut [u8]) -> core::result::Result<(), &'static str> {
+            (self.0)();
+            Formula.read(offset, buffer)
+        }
+    }
+    // Another thread copies while this one stages, and would wait for ever if the copy took the lock.
+    let content = Asked(|| {
+        let copied = std::thread::scope(|scope| scope.spawn(|| (held(), from.copy_to(0, &to, 0, 100))).join().unwrap());
+        assert_eq!(copied, (true, Ok(())));
+    });
+    let model = load_libraries(&core, &[UcodeLibrary { content: &content, ..LIBRARY }]).unwrap();
+    let mut bytes = [0; 100];
+    to.read(0, &mut bytes).unwrap();
+    assert_eq!((bytes, held()), ([42; 100], false));
+    model.unload().unwrap();
+    drop((from, to));
+    finish(&runtime);
+}
+
 /// External memory, scratch memory and queues, all different.
 pub(crate) const SUPPORT: LibrarySupport<'static> = LibrarySupport {
     external_memory: Some(UcodeImage { content: &Formula, bytes: 9000, align: 64 * KIB }),
@@ -192,15 +251,16 @@ fn the_number_of_libraries_is_bounded() {
         let core = runtime.core(0).unwrap();
         let before = books(&runtime);
         let libraries = [UcodeLibrary { functions: &FUNCTIONS[..2], ..LIBRARY }; 11];
-        for count in [2, 3, 9] {
+        for count in 2..=9 {
             load_libraries(&core, &libraries[..count]).unwrap().unload().unwrap();
         }
+        runtime.driver().watch_all();
         for count in [10, 11] {
             let error = refused(load_libraries(&core, &libraries[..count]));
             let cause = broken(0, PlanPart::Subgraph, PlanRule::Libraries(count)).cause;
             assert_eq!(error, Error { status: Status::Failure, cause });
         }
-        assert_eq!(books(&runtime), before);
+        assert_eq!((runtime.driver().seen(), books(&runtime)), (0, before), "{arch}");
         finish(&runtime);
     }
 }
@@ -223,12 +283,19 @@ fn other_architectures_check_but_do_not_stage() {
         let runtime = runtime(arch);
         let core = runtime.core(0).unwrap();
         runtime.driver().watch_all();
-        let model = load_libraries(&core, &[LIBRARY]).unwrap();
-        assert_eq!((runtime.driver().seen(), core.library_users(0)), (0, Ok((0, false))));
-        // SAFETY: a resident model.
-        assert!(unsafe { (*raw::model(&runtime, 0, model.id())).ulib_set_info.is_null() });
-        model.unload().unwrap();
-        assert!(load_libraries(&core, &[UcodeLibrary { total_cpus: 2, ..LIBRARY }]).is_err());
+        let libraries = [UcodeLibrary { functions: &FUNCTIONS[..2], ..LIBRARY }; 9];
+        // Neither the shared kind nor the model's own.
+        for count in 1..=9 {
+            let plan = SubgraphPlan { libraries: &libraries[..count], library_support: SUPPORT, ..NOTHING };
+            let model = load(&core, plan).unwrap();
+            assert_eq!((core.library_users(0), held(&core, 0, Usage::UcodeLib)), (Ok((0, false)), 0));
+            // SAFETY: a resident model.
+            assert!(unsafe { (*raw::model(&runtime, 0, model.id())).ulib_set_info.is_null() });
+            model.unload().unwrap();
+        }
+        let error = refused(load_libraries(&core, &[UcodeLibrary { total_cpus: 2, ..LIBRARY }]));
+        assert_eq!(error, broken(0, PlanPart::Library(0), PlanRule::Processors(2)));
+        assert_eq!(runtime.driver().seen(), 0);
         finish(&runtime);
     }
 }
@@ -238,6 +305,7 @@ fn a_library_is_checked_before_anything_is_staged() {
     let runtime = runtime(Arch::Sunda);
     let core = runtime.core(0).unwrap();
     let before = books(&runtime);
+    runtime.driver().watch_all();
     let library = |rule| broken(0, PlanPart::Library(0), rule);
     for total_cpus in [0, 2, 7, 9] {
         let error = refused(load_libraries(&core, &[UcodeLibrary { total_cpus, ..LIBRARY }]));
@@ -252,7 +320,7 @@ fn a_library_is_checked_before_anything_is_staged() {
     let long = [UcodeFunction { name: &name, ..FUNCTIONS[0] }];
     let error = refused(load_libraries(&core, &[UcodeLibrary { functions: &long, ..LIBRARY }]));
     assert_eq!(error, library(PlanRule::Name { length: 64, limit: 63 }));
-    assert_eq!(books(&runtime), before);
+    assert_eq!((runtime.driver().seen(), books(&runtime)), (0, before));
     let exact = [UcodeFunction { name: &name[..63], ..FUNCTIONS[0] }; 28];
     let fits = UcodeLibrary { functions: &exact, total_cpus: 1, ..LIBRARY };
     load_libraries(&core, &[fits]).unwrap().unload().unwrap();
@@ -378,7 +446,18 @@ fn the_table_has_97_rows_and_processor_0_28_functions() {
         let base = UcodeLibrary { cpu_id: 1, functions: &many[..base], ..LIBRARY };
         [base, UcodeLibrary { functions: &many[..custom], ..LIBRARY }]
     };
-    let loaded = |libraries: &[UcodeLibrary<'_>]| load_libraries(&core, libraries).map(|model| model.unload().unwrap());
+    // What is refused is refused before the driver is asked.
+    let unless_asked = |loaded: Result<TestModel<'_>>| match loaded {
+        Ok(model) => Ok(model.unload().unwrap()),
+        Err(error) => {
+            assert_eq!(runtime.driver().seen(), 0, "{error}");
+            Err(error)
+        }
+    };
+    let loaded = |libraries: &[UcodeLibrary<'_>]| {
+        runtime.driver().watch_all();
+        unless_asked(load_libraries(&core, libraries))
+    };
     assert_eq!(loaded(&set(69, 28)), Ok(()));
     let subgraph = |rule| Err(broken(0, PlanPart::Subgraph, rule));
     assert_eq!(loaded(&set(70, 28)), subgraph(PlanRule::Rows(98)));
@@ -396,7 +475,8 @@ fn the_table_has_97_rows_and_processor_0_28_functions() {
     let external = |bytes, align| {
         let image = UcodeImage { content: &Formula, bytes, align };
         let library_support = LibrarySupport { external_memory: Some(image), ..LibrarySupport::NONE };
-        load(&core, SubgraphPlan { libraries: &[bare, bare], library_support, ..NOTHING }).map(|model| model.unload().unwrap())
+        runtime.driver().watch_all();
+        unless_asked(load(&core, SubgraphPlan { libraries: &[bare, bare], library_support, ..NOTHING }))
     };
     assert_eq!(external(0, 0), subgraph(PlanRule::ZeroSize));
     assert_eq!(external(1, 3), subgraph(PlanRule::Alignment(3)));
