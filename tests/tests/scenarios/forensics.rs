@@ -45,8 +45,12 @@ fn the_report_of_a_full_hbm_word_for_word() {
     let tensor = core.tensor(Placement::Device, 512 * KIB, "x").unwrap();
     let other = runtime.core(1).unwrap().allocate(0, &device(7 * KIB, Usage::DmaRingIo)).unwrap();
     runtime.hooks().take(Level::Info);
+    let mapped = runtime.hooks().host_maps();
+    runtime.driver().watch_all();
     let error = refused(core.tensor(Placement::Device, 32 * GIB, "kv \"cache\""));
     assert_eq!(error.status, Status::Resource);
+    // The refused request and the driver's list: the report itself allocates nothing, neither there nor from the platform.
+    assert_eq!((runtime.driver().seen(), runtime.hooks().host_maps()), (2, mapped));
     let lines = |level| runtime.hooks().take(level).iter().map(|line| line.clone() + "\n").collect::<String>();
     let (report, ring) = (lines(Level::Error), lines(Level::Info));
     assert_eq!(report, REPORT);

@@ -16,14 +16,14 @@ const FUNCTIONS: [UcodeFunction<'static>; 3] = [
     UcodeFunction { name: "scatter", opcode: 0xE2, sub_opcode: 255 },
     UcodeFunction { name: "", opcode: 0, sub_opcode: 0 },
 ];
-const LIBRARY: UcodeLibrary<'static> =
+pub(crate) const LIBRARY: UcodeLibrary<'static> =
     UcodeLibrary { content: &Formula, bytes: 5000, flags: 0xFFFF_FFFD, cpu_id: 0, total_cpus: 8, functions: &FUNCTIONS };
 
 fn load_libraries<'r>(core: &Core<'r>, libraries: &[UcodeLibrary<'_>]) -> Result<TestModel<'r>> {
     load(core, SubgraphPlan { libraries, ..NOTHING })
 }
 
-fn cache(runtime: &TestRuntime, core: u32) -> *const ucode_lib_set_info_t {
+pub(crate) fn cache(runtime: &TestRuntime, core: u32) -> *const ucode_lib_set_info_t {
     // SAFETY: the union has one arm; the record of an open core.
     unsafe {
         let sunda = (&raw const (*raw::tpb(runtime, 0, core)).u).cast::<nrt_core::abi::tpb_sunda_t>();
@@ -119,7 +119,7 @@ fn the_device_table_has_a_row_of_280_bytes_for_each_function_from_144_on() {
 }
 
 /// External memory, scratch memory and queues, all different.
-const SUPPORT: LibrarySupport<'static> = LibrarySupport {
+pub(crate) const SUPPORT: LibrarySupport<'static> = LibrarySupport {
     external_memory: Some(UcodeImage { content: &Formula, bytes: 9000, align: 64 * KIB }),
     scratch_bytes: 20_000,
     queues: Some(QUEUES),
