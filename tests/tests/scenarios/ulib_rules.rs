@@ -130,7 +130,7 @@ fn the_table_has_97_rows_and_processor_0_28_functions() {
     };
     // What is refused is refused before the driver is asked.
     let unless_asked = |loaded: Result<TestModel<'_>>| match loaded {
-        Ok(model) => Ok(model.unload().unwrap()),
+        Ok(model) => model.unload(),
         Err(error) => {
             assert_eq!(runtime.driver().seen(), 0, "{error}");
             Err(error)
