@@ -116,7 +116,7 @@ fn what_the_environment_adds_is_refused_in_front() {
     for (variable, message) in [
         (
             ("NEURON_SCRATCHPAD_PAGE_SIZE", "2"),
-            "the deployment does not fit the static memory: 28 nodes are needed, there are 24;",
+            "the deployment does not fit the static memory: 22 nodes are needed, there are 18;",
         ),
         (
             ("NEURON_RT_DEBUG_MEMLOG_MAX_SIZE", "257"),

@@ -12,7 +12,7 @@ use nrt_core::{Cause, Error, Fence, ReadPiece, Status, WritePiece};
 
 use super::server::{Bound, PATIENCE_NS, Seat, Server};
 use super::statics::HOOKS;
-use super::tensors::{self, Own, Sets};
+use super::tensors::{self, OfModel, Own, Sets};
 use crate::deployment::{MAX_TENSORS, Model};
 use crate::weights::{self, Mismatch};
 
@@ -67,9 +67,10 @@ fn seed(request: u64, input: usize) -> u64 {
 #[inline(never)]
 pub(super) fn serve(server: &Server<'_>, own: Own<'_, '_>, sets: &Sets<'_>, index: usize, number: u64) -> Result<Outcome, Fault> {
     let Some((model, seat, _)) = server.entry(index) else { return Ok(Outcome::Abandoned) };
-    let (inputs, outputs) = tensors::of_model(own, server.deployment.models(), index);
+    let OfModel { inputs, outputs, whole } = tensors::of_model(own, server.deployment.models(), index);
+    let Some(whole) = whole else { return Ok(Outcome::Abandoned) };
     let mut buffer = [0; BUFFER_BYTES];
-    write(server, inputs, number, &mut buffer).map_err(during("writing the inputs"))?;
+    write(server, whole, inputs, number, &mut buffer).map_err(during("writing the inputs"))?;
     sets.bind(model, inputs, outputs).map_err(during("binding"))?;
     let first = outputs.first().zip(outputs.first().and_then(|output| output.completions().ok()));
     if !run(server, sets, model, seat).map_err(during("running"))? {
@@ -94,20 +95,22 @@ fn inside<'b>(part: &'b mut [u8], tensor: &Bound<'_>, start: u64) -> Option<&'b 
     part.get_mut(..left).filter(|part| !part.is_empty())
 }
 
-/// Writes the bytes of request `number` into the inputs, a piece of each at a time, in one batch.
-fn write(server: &Server<'_>, inputs: Own<'_, '_>, number: u64, buffer: &mut [u8]) -> nrt_core::Result<()> {
+/// Writes the bytes of request `number` into the inputs, a piece of each at a time, in one batch: through the tensor whose slices
+/// they are, while the model gets the slices.
+fn write(server: &Server<'_>, whole: &Bound<'_>, inputs: Own<'_, '_>, number: u64, buffer: &mut [u8]) -> nrt_core::Result<()> {
     let (step, starts) = steps(inputs);
     for start in starts {
         let mut pieces = Vec::<_, MAX_TENSORS>::new();
+        let mut slice = 0;
         for (input, (tensor, part)) in inputs.iter().zip(buffer.chunks_mut(step)).enumerate() {
-            let Some(part) = inside(part, tensor, start) else { continue };
-            weights::fill(part, seed(number, input), start);
-            // There is room, here and below: a model has at most so many tensors.
-            let _ = pieces.push((tensor, WritePiece::new(start, part)));
+            if let Some(part) = inside(part, tensor, start) {
+                weights::fill(part, seed(number, input), start);
+                // There is room, here and below: a model has at most so many tensors.
+                let _ = pieces.push(WritePiece::new(slice + start, part));
+            }
+            slice = tensors::behind(slice, tensor.bytes());
         }
-        let batch: Vec<(&Bound<'_>, &[WritePiece<'_>]), MAX_TENSORS> =
-            pieces.iter().map(|(tensor, piece)| (*tensor, slice::from_ref(piece))).collect();
-        server.runtime.write_batch(&batch, Fence::Wait)?;
+        server.runtime.write_batch(&[(whole, &pieces)], Fence::Wait)?;
     }
     Ok(())
 }
