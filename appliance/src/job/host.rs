@@ -57,8 +57,6 @@ fn through(door: &Door<'_>, job: Job<'_>) {
     let mut config = Config::from_environment(&HOOKS, environment);
     config.cores = door.cores(environment.cores);
     config.contiguous_scratchpad |= deployment.contiguous_scratchpad;
-    // A debugger finds the tree by its name from the first device on, and a second runtime in the process is refused.
-    config.process_wide = true;
     match Runtime::init(storage, &reserved, config) {
         Ok(runtime) => {
             findings.report(|report| report.ready_us = microseconds_since(started));

@@ -182,6 +182,8 @@ pub enum Cause {
     },
     /// The runtime is not open.
     NotOpen,
+    /// Another runtime of this process is open, see [`Config::side_by_side`](crate::Config::side_by_side).
+    ProcessHasRuntime,
     /// The storage is claimed already.
     StorageInUse,
     /// The storage is smaller than what is asked of it.

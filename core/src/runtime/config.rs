@@ -35,8 +35,8 @@ pub struct Config<H> {
     /// Zero-copy writes of at most this many bytes may go through the PCI window (`NEURON_RT_DBG_DIRECT_BAR4_WRITE_SIZE`);
     /// `None` = the default of the architecture: 4096, but 0 on SUNDA.
     pub direct_write_bytes: Option<u32>,
-    /// Makes this the runtime of the process: its tree becomes the process-wide `tdrv_ctx_0` before any device is opened, and
-    /// init refuses when another runtime is that already.
+    /// Makes this the runtime of the process, as it is by default: its tree becomes the process-wide `tdrv_ctx_0` before any
+    /// device is opened, and init refuses while another runtime is that. See [`side_by_side`](Self::side_by_side).
     pub process_wide: bool,
     /// Memory tables with one column per usage instead of one per class.
     pub verbose_memory_table: bool,
@@ -60,10 +60,24 @@ impl<H> Config<H> {
             ring_entries: None,
             zero_copy: false,
             direct_write_bytes: None,
-            process_wide: false,
+            process_wide: true,
             verbose_memory_table: false,
             look_ups: LookUps::LockFree,
         }
+    }
+
+    /// Lets this runtime stand beside others of the process, each with a storage of its own: it is not refused because of
+    /// them, nor they because of it, and no debugger finds it by name. For tests and simulations: on a device, runtimes of one
+    /// process would share the driver's state, and the first close would take it from the others.
+    ///
+    /// ```
+    /// let config = nrt_core::Config::new(()).side_by_side();
+    /// assert!(!config.process_wide);
+    /// ```
+    #[must_use]
+    pub const fn side_by_side(mut self) -> Self {
+        self.process_wide = false;
+        self
     }
 
     /// What the environment says, with these platform services.
@@ -91,7 +105,7 @@ impl<H> Config<H> {
             ring_entries: environment.ring_entries,
             zero_copy: environment.zero_copy,
             direct_write_bytes: environment.direct_write_bytes,
-            process_wide: false,
+            process_wide: true,
             verbose_memory_table: environment.verbose_memory_table,
             look_ups: LookUps::LockFree,
         }

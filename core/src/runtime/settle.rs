@@ -58,6 +58,7 @@ pub(super) fn settle<D: Driver, H: Hooks>(arenas: &Arenas, driver: &D, config: &
         window_bytes: config.direct_write_bytes.unwrap_or(arch.direct_write_bytes()),
         verbose_memory_table: config.verbose_memory_table,
         look_ups: config.look_ups,
+        process_wide: config.process_wide,
     })
 }
 

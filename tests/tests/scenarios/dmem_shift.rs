@@ -22,7 +22,7 @@ const GUARD: u8 = 0xE5;
 
 /// A runtime that knows that its driver does not align.
 fn unaligned(arch: Arch, version: DriverVersion, zero_copy: bool) -> TestRuntime {
-    let config = Config { zero_copy, scratchpad_page_size: MIB, ..Config::new(LinuxHooks::new()) };
+    let config = Config { zero_copy, scratchpad_page_size: MIB, ..Config::new(LinuxHooks::new()).side_by_side() };
     let runtime = open(driver(SimConfig { version, ..SimConfig::new(arch) }), config);
     forget_alignment(&runtime);
     runtime

@@ -21,7 +21,7 @@ fn runtime_after(last: u64) -> (TestRuntime, &'static AtomicU64) {
     let storage: &'static TestStorage = storage();
     // SAFETY: the counter is the second word of every storage, and an atomic.
     let counter = unsafe { &*std::ptr::from_ref(storage).cast::<AtomicU64>().add(1) };
-    let runtime = Runtime::init(storage, one_device(Arch::Cayman), Config::new(LinuxHooks::new())).unwrap();
+    let runtime = Runtime::init(storage, one_device(Arch::Cayman), Config::new(LinuxHooks::new()).side_by_side()).unwrap();
     counter.store(last, Relaxed);
     (runtime, counter)
 }
@@ -31,7 +31,7 @@ fn runtime_after(last: u64) -> (TestRuntime, &'static AtomicU64) {
 #[test]
 fn both_forms_of_look_up_answer_alike() {
     let answers = [LookUps::Locked, LookUps::LockFree].map(|look_ups| {
-        let config = Config { look_ups, logical_core_size: Some(1), ..Config::new(LinuxHooks::new()) };
+        let config = Config { look_ups, logical_core_size: Some(1), ..Config::new(LinuxHooks::new()).side_by_side() };
         let storage: &'static Storage<64, 600, 8, 2, 64> = storage();
         let runtime = Runtime::init(storage, one_device(Arch::Cayman), config).unwrap();
         let core = runtime.core(0).unwrap();

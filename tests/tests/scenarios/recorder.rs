@@ -70,7 +70,7 @@ impl Recorder {
 /// A runtime on a storage of the tests' size.
 pub(crate) fn recorded(driver: TestDriver, change: impl FnOnce(&mut Config<&'static Recorder>)) -> RecordedRuntime {
     let storage: &'static TestStorage = nrt_tests::storage();
-    let mut config = Config::new(Recorder::leak());
+    let mut config = Config::new(Recorder::leak()).side_by_side();
     change(&mut config);
     Runtime::init(storage, driver, config).unwrap_or_else(|error| panic!("init: {error}"))
 }

@@ -13,7 +13,7 @@ fn invalid(cause: Cause) -> Error {
 }
 
 fn machine(arch: Arch, version: DriverVersion, devices: u32) -> TestRuntime {
-    open(driver(SimConfig { version, devices, ..SimConfig::new(arch) }), Config::new(LinuxHooks::new()))
+    open(driver(SimConfig { version, devices, ..SimConfig::new(arch) }), Config::new(LinuxHooks::new()).side_by_side())
 }
 
 /// One request where the driver has batches, a transfer per piece where it has not: the bytes are the same.

@@ -268,8 +268,10 @@ fn copies_go_between_all_placements() {
 
 #[test]
 fn device_copies_stay_on_one_hbm() {
-    let runtime =
-        nrt_tests::open(one_device(Arch::Cayman), Config { logical_core_size: Some(1), ..Config::new(LinuxHooks::new()) });
+    let runtime = nrt_tests::open(
+        one_device(Arch::Cayman),
+        Config { logical_core_size: Some(1), ..Config::new(LinuxHooks::new()).side_by_side() },
+    );
     let on = |vnc, placement| runtime.core(vnc).unwrap().tensor(placement, 100, "t").unwrap();
     // Cores 0 and 1 share HBM 0, cores 2 and 3 HBM 1.
     let tensors = [0, 1, 2, 7].map(|vnc| on(vnc, Placement::Device));
@@ -293,7 +295,7 @@ fn device_copies_stay_on_one_hbm() {
 #[test]
 fn device_copies_stay_on_one_device() {
     let two = nrt_sim::SimConfig { devices: 2, ..nrt_sim::SimConfig::new(Arch::Sunda) };
-    let runtime = nrt_tests::open(nrt_tests::driver(two), Config::new(LinuxHooks::new()));
+    let runtime = nrt_tests::open(nrt_tests::driver(two), Config::new(LinuxHooks::new()).side_by_side());
     let [near, far] = [1, 3].map(|vnc| runtime.core(vnc).unwrap().tensor(Placement::Device, 100, "t").unwrap());
     let refused = Err(Error { status: Status::Invalid, cause: Cause::DifferentDevices { source: 0, target: 1 } });
     assert_eq!(near.copy_to(0, &far, 0, 100), refused);
@@ -364,7 +366,7 @@ fn a_tensor_beyond_4_gib_is_reached_at_both_ends() {
 #[test]
 fn the_records_of_a_tensor_are_as_documented() {
     let fresh: &'static TestStorage = storage();
-    let runtime = Runtime::init(fresh, one_device(Arch::Mariana), Config::new(LinuxHooks::new())).unwrap();
+    let runtime = Runtime::init(fresh, one_device(Arch::Mariana), Config::new(LinuxHooks::new()).side_by_side()).unwrap();
     let core = runtime.core(3).unwrap();
     for (placement, name, kind, channel) in [
         (Placement::Device, "on device", nrt_tensor_mem_type_t::DMA, 3),
@@ -390,7 +392,7 @@ fn the_records_of_a_tensor_are_as_documented() {
 #[test]
 fn each_successful_run_counts_the_outputs_once() {
     let fresh: &'static TestStorage = storage();
-    let runtime = Runtime::init(fresh, one_device(Arch::Cayman), Config::new(LinuxHooks::new())).unwrap();
+    let runtime = Runtime::init(fresh, one_device(Arch::Cayman), Config::new(LinuxHooks::new()).side_by_side()).unwrap();
     let core = runtime.core(0).unwrap();
     let (inputs, outputs) = ([io("x", 8, 1)], [io("y", 8, 2), io("z", 8, 3)]);
     let model = load(&core, SubgraphPlan { inputs: &inputs, outputs: &outputs, ..NOTHING }).unwrap();

@@ -106,7 +106,8 @@ impl Rig {
     }
 
     pub(crate) fn init(&self) -> Result<FaultyRuntime, Error> {
-        let mut config = Config { logical_core_size: Some(self.size), scratchpad_page_size: PAGE, ..Config::new(self.hooks) };
+        let mut config =
+            Config { logical_core_size: Some(self.size), scratchpad_page_size: PAGE, ..Config::new(self.hooks).side_by_side() };
         (self.adapt)(&mut config);
         let runtime = match self.storage {
             Tight::One(storage) => Runtime::init(storage, self.reserved, config),
@@ -176,7 +177,7 @@ impl Rig {
 
     /// Whether the scratchpad is asked to be contiguous.
     pub(crate) fn contiguous(&self) -> bool {
-        let mut config = Config::new(self.hooks);
+        let mut config = Config::new(self.hooks).side_by_side();
         (self.adapt)(&mut config);
         config.contiguous_scratchpad
     }
