@@ -36,12 +36,12 @@ impl<'a> Sets<'a> {
     }
 
     /// Puts the tensors of a model into the sets, in place of those of other models that have the same names.
-    pub(super) fn bind(&self, model: &Model, inputs: Own<'_, '_>, outputs: Own<'_, '_>) -> nrt_core::Result<()> {
+    pub(super) fn bind(&self, model: &Model, own: &OfModel<'_, '_>) -> nrt_core::Result<()> {
         let add = |set: &BoundSet<'_>, plans: &[crate::deployment::Tensor], tensors: Own<'_, '_>| {
             plans.iter().zip(tensors).try_for_each(|(plan, tensor)| set.add(&plan.name, tensor))
         };
-        add(&self.inputs, &model.inputs, inputs)?;
-        add(&self.outputs, &model.outputs, outputs)
+        add(&self.inputs, &model.inputs, own.inputs)?;
+        add(&self.outputs, &model.outputs, own.outputs)
     }
 }
 
@@ -96,19 +96,18 @@ pub(super) const fn behind(start: u64, bytes: u64) -> u64 {
 }
 
 /// The tensors of a thread for a model.
-#[derive(Clone, Copy, Default)]
 pub(super) struct OfModel<'t, 'a> {
     pub(super) inputs: Own<'t, 'a>,
     pub(super) outputs: Own<'t, 'a>,
-    /// The tensor whose slices they are; the first input starts at its byte 0.
-    pub(super) whole: Option<&'t Bound<'a>>,
+    /// The tensor whose slices they are, each where [`behind`] has it, from byte 0 on.
+    pub(super) whole: &'t Bound<'a>,
 }
 
 /// The tensors of model `index` among those of a thread.
-pub(super) fn of_model<'t, 'a>(own: Own<'t, 'a>, models: &[Model], index: usize) -> OfModel<'t, 'a> {
+pub(super) fn of_model<'t, 'a>(own: Own<'t, 'a>, models: &[Model], index: usize) -> Option<OfModel<'t, 'a>> {
     let start = models.iter().take(index).map(count).sum::<usize>();
-    let Some((model, own)) = models.get(index).zip(own.get(start..)) else { return OfModel::default() };
-    let (inputs, rest) = own.split_at_checked(model.inputs.len()).unwrap_or_default();
-    let (outputs, rest) = rest.split_at_checked(model.outputs.len()).unwrap_or_default();
-    OfModel { inputs, outputs, whole: rest.first() }
+    let model = models.get(index)?;
+    let (inputs, rest) = own.get(start..)?.split_at_checked(model.inputs.len())?;
+    let (outputs, rest) = rest.split_at_checked(model.outputs.len())?;
+    Some(OfModel { inputs, outputs, whole: rest.first()? })
 }
