@@ -51,8 +51,6 @@ pub enum Pool {
     Ranges,
     /// Lists and tables of placed variables, and the functions of staged microcode libraries.
     Tables,
-    /// Entries of a device's event ring.
-    EventRing,
 }
 
 impl Pool {
@@ -73,7 +71,6 @@ impl Pool {
             Self::Reservations => "reservations",
             Self::Ranges => "ranges of the reservations",
             Self::Tables => "tables of variables and library functions",
-            Self::EventRing => "event-ring entries",
         }
     }
 }

@@ -27,7 +27,7 @@ pub struct Config<H> {
     /// of two cores; where it is not possible the log says so and the scratchpad is cut into pages.
     pub contiguous_scratchpad: bool,
     /// Entries of a device's event ring, dealt evenly to its owned cores (at least one each); 0 = no ring, `None` = as many
-    /// as the storage has. More than the storage has is refused.
+    /// as the storage has. Of more than that there are as many as the storage has, and the log says so.
     pub ring_entries: Option<u64>,
     /// Copies to and from device memory without the bounce buffer (`NEURON_RT_DBG_ZEROCOPY`) where the driver advertises it;
     /// not on SUNDA, whose driver advertises and refuses it. Off by default.

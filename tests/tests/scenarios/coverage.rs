@@ -16,13 +16,32 @@ fn every_named_test_exists() {
     let pieces: Vec<_> = page.split('`').collect();
     for pair in pieces[1..].chunks(2) {
         if let Some((file, test)) = pair[0].split_once("::").filter(|(_, test)| *test != "name") {
-            assert!(source(file).contains(&format!("fn {test}()")), "{file} has no test {test}");
+            assert!(is_test(&source(file), test), "{file} has no test {test}");
             named += 1;
         } else if pair.get(1).is_some_and(|behind| behind.starts_with(" (all)")) && !root.join(pair[0]).is_dir() {
             assert!(source(pair[0]).contains("#[test]"), "{} has no test", pair[0]);
         }
     }
     assert!(named > 100, "{named} tests named");
+}
+
+/// Whether a function of this name stands in the file with `#[test]` above it, among its attributes and comments.
+fn is_test(source: &str, name: &str) -> bool {
+    let lines: Vec<_> = source.lines().map(str::trim).collect();
+    let head = format!("fn {name}()");
+    let belongs = |line: &&&str| line.starts_with("#[") || line.starts_with("//");
+    let tested = |at: usize| lines[..at].iter().rev().take_while(belongs).any(|line| *line == "#[test]");
+    lines.iter().enumerate().any(|(at, line)| line.starts_with(&head) && tested(at))
+}
+
+#[test]
+fn a_helper_is_no_test() {
+    let source =
+        "#[test]\n/// Why.\n#[expect(lint)]\nfn one() {}\n\n#[test]\nfn two() {}\nfn three() {}\n// #[test]\nfn four() {}\n";
+    assert_eq!(
+        ["one", "two", "three", "four", "on", "five"].map(|name| is_test(source, name)),
+        [true, true, false, false, false, false]
+    );
 }
 
 /// Sections of each description.

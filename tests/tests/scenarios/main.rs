@@ -39,5 +39,6 @@ mod tensor_sets;
 mod tensor_views;
 mod tensors;
 mod ulib;
+mod ulib_rules;
 mod unload;
 mod variables;

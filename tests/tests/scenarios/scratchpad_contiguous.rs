@@ -4,14 +4,14 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use nrt_core::driver::{Call, Errno, feature};
 use nrt_core::hooks::Level;
-use nrt_core::model::{Arena, ModelPlan, SubgraphPlan, VariableKind, VariablePlan};
+use nrt_core::model::{Arena, ByteSource, ModelPlan, RegionPlan, SubgraphPlan, VariableKind, VariablePlan};
 use nrt_core::{Arch, Cause, Config, Error, Result, Status, Usage};
 use nrt_linux::hooks::LinuxHooks;
-use nrt_sim::{Hazards, SimConfig};
+use nrt_sim::{Hazards, Live, SimConfig};
 use nrt_tests::{TestRuntime, driver, open};
 
-use crate::books::{Core, GIB, KIB, MIB, TestModel, assert_quiet, books, finish, held, pages, sim};
-use crate::plans::{NOTHING, formula, load, load_arena, refused, unload};
+use crate::books::{Books, Core, GIB, KIB, MIB, TestModel, assert_quiet, books, finish, held, pages, sim};
+use crate::plans::{NOTHING, formula, load, load_arena, refused, unload, weights};
 use crate::raw;
 use crate::recorder::recorded;
 
@@ -210,6 +210,45 @@ fn what_is_planned_may_cross_pages_and_is_mapped_in_one_piece() {
     assert_eq!((va(twin.id()), va(model.id())), (va(model.id()), mapped.as_mut_ptr().cast()));
     model.unload().unwrap();
     twin.unload().unwrap();
+    finish(&runtime);
+}
+
+/// The mapping is the page's, as that of any memory: it outlives a load that fails, serves the next one, and goes with the page.
+#[test]
+fn a_load_that_fails_leaves_a_mapping_with_the_page_that_stays() {
+    struct Broken;
+    impl ByteSource for Broken {
+        fn read(&self, _: u64, _: &mut [u8]) -> core::result::Result<(), &'static str> {
+            Err("no weights")
+        }
+    }
+    let runtime = contiguous(Arch::Sunda);
+    let core = runtime.core(0).unwrap();
+    let mappings = || sim(&runtime).live(0).mappings;
+    // 1. Alone, nothing stays: no page does.
+    let empty = books(&runtime);
+    let failing = SubgraphPlan {
+        regions: &[RegionPlan { source: Some(&Broken), ..weights(1000) }],
+        local_scratchpad_bytes: 2 * PAGE,
+        ..NOTHING
+    };
+    refused(load(&core, failing));
+    assert_eq!(books(&runtime), empty);
+    // 2. Under a larger model the second page stays, and the mapping of two pages with it; all else is as before.
+    let large = load_arena(&core, 3 * PAGE).unwrap();
+    let (before, mapped) = (books(&runtime), mappings());
+    for _ in 0..2 {
+        refused(load(&core, failing));
+        let after = books(&runtime);
+        let driver = vec![Live { mappings: mapped + 1, ..before.driver[0] }];
+        assert_eq!(Books { driver: before.driver.clone(), ..after }, before);
+        assert_eq!(books(&runtime).driver, driver);
+    }
+    // 3. A model of two pages has that mapping; with the page it goes.
+    let small = load_arena(&core, 2 * PAGE).unwrap();
+    assert_eq!(mappings(), mapped + 1);
+    unload([small, large]);
+    assert_eq!(books(&runtime), empty);
     finish(&runtime);
 }
 

@@ -16,14 +16,15 @@ pub(crate) type FaultyRuntime = Runtime<Reserved, &'static FaultyHooks>;
 pub(crate) const PAGE: u64 = 1 << 20;
 
 /// The error numbers every request is failed with: all that the driver's description names, whichever request they are
-/// described for, a number nobody expects, and the positive return value.
-pub(crate) const ERRNOS: [Errno; 17] = [
+/// described for, those of a file that is not a device, and the positive return value. Most of them the core has no name for.
+pub(crate) const ERRNOS: [Errno; 19] = [
     Errno::EPERM,
     Errno::ENOENT,
     Errno::EINTR,
     Errno::EIO,
     ENXIO,
     E2BIG,
+    EAGAIN,
     Errno::ENOMEM,
     Errno::EACCES,
     Errno::EFAULT,
@@ -31,17 +32,24 @@ pub(crate) const ERRNOS: [Errno; 17] = [
     Errno::ENODEV,
     Errno::EINVAL,
     ENOTTY,
+    ENOSYS,
+    EPROTONOSUPPORT,
     EALREADY,
     Errno::ENOTSUPP,
-    Errno(4095),
     Errno::SHORT,
 ];
 /// An address that belongs to no allocation.
 const ENXIO: Errno = Errno(6);
 /// A core beyond those of the device.
 const E2BIG: Errno = Errno(7);
+/// A list that is longer than the room for it.
+const EAGAIN: Errno = Errno(11);
 /// What one unknown request is answered with.
 const ENOTTY: Errno = Errno(25);
+/// A kind of unit that has no such thing.
+const ENOSYS: Errno = Errno(38);
+/// A kernel too old for it.
+const EPROTONOSUPPORT: Errno = Errno(93);
 /// A cooperative lock that its last holder asks for again.
 const EALREADY: Errno = Errno(114);
 
