@@ -52,7 +52,7 @@ impl Copies {
     pub fn new() -> Self {
         // SAFETY: zeroed memory is an unclaimed storage.
         let storage: &'static DefaultStorage = Box::leak(unsafe { Box::new_zeroed().assume_init() });
-        let config = Config { logical_core_size: Some(1), ..Config::new(LinuxHooks::new()) };
+        let config = Config { logical_core_size: Some(1), ..Config::new(LinuxHooks::new()).side_by_side() };
         let runtime = Runtime::init(storage, NullDriver::<true> { devices: 1 }, config);
         let runtime = Box::leak(Box::new(runtime.unwrap_or_else(|error| panic!("the runtime does not come up: {error}"))));
         let request = Allocation { bytes: LARGE as u64, ..world::allocation() };

@@ -29,7 +29,7 @@ pub const HINT: &CStr = c"weights.layer07.proj";
 pub fn open<H: Hooks>(hooks: H) -> World<H> {
     // SAFETY: zeroed memory is an unclaimed storage.
     let storage: &'static DefaultStorage = Box::leak(unsafe { Box::new_zeroed().assume_init() });
-    let config = Config { logical_core_size: Some(1), ..Config::new(hooks) };
+    let config = Config { logical_core_size: Some(1), ..Config::new(hooks).side_by_side() };
     match Runtime::init(storage, NullDriver { devices: 2 }, config) {
         Ok(runtime) => Box::leak(Box::new(runtime)),
         Err(error) => panic!("the runtime does not come up: {error}"),

@@ -5,8 +5,8 @@
 //! `install` and nowhere else.
 
 use core::ptr::NonNull;
-use core::sync::atomic::AtomicPtr;
-use core::sync::atomic::Ordering::{AcqRel, Acquire};
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Release};
+use core::sync::atomic::{AtomicBool, AtomicPtr};
 
 use crate::abi::{mla_t, physical_core_t, tdrv_ctx_t, tpb_t};
 use crate::arena::{MAX_CORES_PER_DEVICE, MAX_DEVICES};
@@ -16,6 +16,24 @@ use crate::status::Status;
 /// The process-wide tree, or null.
 #[unsafe(no_mangle)]
 pub static tdrv_ctx_0: AtomicPtr<tdrv_ctx_t> = AtomicPtr::new(core::ptr::null_mut());
+
+/// Whether the process has its runtime: from before its first request of the driver to after its last one, so longer than its
+/// tree is shown.
+static OPEN: AtomicBool = AtomicBool::new(false);
+
+/// Makes the caller the runtime of the process until [`leave_process`].
+///
+/// # Errors
+/// `NRT_FAILURE` when there is one.
+pub(crate) fn enter_process() -> Result<()> {
+    let entered = OPEN.compare_exchange(false, true, AcqRel, Acquire);
+    entered.map(drop).map_err(|_| Error::new(Status::Failure, Cause::ProcessHasRuntime))
+}
+
+/// Lets the process have another runtime. By the one that entered.
+pub(crate) fn leave_process() {
+    OPEN.store(false, Release);
+}
 
 /// Makes `tree` the process-wide one. Set-once until [`clear`].
 ///

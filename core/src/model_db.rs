@@ -283,6 +283,17 @@ impl<D: Driver, H: Hooks> System<D, H> {
         next
     }
 
+    /// The largest id that is resident on a core.
+    ///
+    /// # Cost
+    /// A visit to every bucket and model.
+    pub(crate) fn newest_resident(&self, core: &ResolvedCore) -> Option<u32> {
+        let mut newest = None;
+        // SAFETY: resident, so published and unchanging.
+        self.for_each_resident(core, |slot| newest = newest.max(Some(unsafe { (*slot.as_ptr()).model.h_model.id })));
+        newest
+    }
+
     /// Calls `visit` with every resident model of a core, under the database lock.
     pub(crate) fn for_each_resident(&self, core: &ResolvedCore, mut visit: impl FnMut(NonNull<ModelSlot>)) {
         let _held = self.database_lock(core);

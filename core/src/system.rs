@@ -43,6 +43,8 @@ pub(crate) struct Settings {
     pub(crate) window_bytes: u32,
     pub(crate) verbose_memory_table: bool,
     pub(crate) look_ups: LookUps,
+    /// It is the runtime of the process.
+    pub(crate) process_wide: bool,
 }
 
 impl Settings {
@@ -146,14 +148,17 @@ impl<D: Driver, H: Hooks> System<D, H> {
         if self.settings.owned_devices().contains(&device) { Ok(()) } else { Err(Error::invalid(Cause::DeviceNotInUse(device))) }
     }
 
+    /// The cores this process owns, by rising number.
+    pub(crate) fn cores(&self) -> impl DoubleEndedIterator<Item = ResolvedCore> {
+        let cores_per_device = self.settings.cores_per_device;
+        self.settings
+            .owned_cores()
+            .filter_map(move |flat| self.tree.resolve(flat / cores_per_device, flat % cores_per_device).ok())
+    }
+
     /// Calls `visit` for every core this process owns.
     pub(crate) fn for_each_core(&self, mut visit: impl FnMut(&ResolvedCore)) {
-        for flat in self.settings.owned_cores() {
-            let (device, core) = (flat / self.settings.cores_per_device, flat % self.settings.cores_per_device);
-            if let Ok(core) = self.tree.resolve(device, core) {
-                visit(&core);
-            }
-        }
+        self.cores().for_each(|core| visit(&core));
     }
 
     /// Owned cores among those that share the HBM of `core`, by rising number.
@@ -173,17 +178,21 @@ impl<D: Driver, H: Hooks> System<D, H> {
 
     /// Device bytes all cores hold now.
     pub(crate) fn device_bytes(&self) -> u64 {
-        let mut total = 0;
-        self.for_each_core(|core| {
-            total += self.arenas.core(core.device, core.core).channel_bytes.iter().map(|bytes| bytes.load(Relaxed)).sum::<u64>();
-        });
-        total
+        self.cores().map(|core| self.core_device_bytes(&core)).sum()
+    }
+
+    /// Device bytes a core holds now.
+    pub(crate) fn core_device_bytes(&self, core: &ResolvedCore) -> u64 {
+        self.arenas.core(core.device, core.core).channel_bytes.iter().map(|bytes| bytes.load(Relaxed)).sum()
     }
 
     /// Nodes in use on all cores.
     pub(crate) fn live_nodes(&self) -> u64 {
-        let mut total = 0;
-        self.for_each_core(|core| total += u64::from(self.arenas.core(core.device, core.core).live_nodes.load(Acquire)));
-        total
+        self.cores().map(|core| self.core_live_nodes(&core)).sum()
+    }
+
+    /// Nodes in use on a core.
+    pub(crate) fn core_live_nodes(&self, core: &ResolvedCore) -> u64 {
+        self.arenas.core(core.device, core.core).live_nodes.load(Acquire).into()
     }
 }

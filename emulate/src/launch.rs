@@ -47,6 +47,13 @@ pub(crate) fn window() -> io::Result<(RawFd, libc::rlimit)> {
     Ok((first as RawFd, limit))
 }
 
+/// Lets this process have as many descriptors as it may: it has one for each that a program has of a device.
+pub(crate) fn raise_limit(limit: &libc::rlimit) -> io::Result<()> {
+    let limit = libc::rlimit { rlim_cur: limit.rlim_max, ..*limit };
+    // SAFETY: one struct is read.
+    if unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) } < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
 /// Starts `program` with `arguments`.
 pub(crate) fn launch(program: &OsString, arguments: &[OsString], first: RawFd, limit: &libc::rlimit) -> io::Result<Child> {
     let texts: Vec<CString> = std::iter::once(program)

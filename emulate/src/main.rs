@@ -11,6 +11,7 @@ compile_error!("the emulator needs Linux on x86-64");
 
 mod arguments;
 mod cli;
+mod closings;
 mod faults;
 mod files;
 mod filter;
@@ -79,6 +80,7 @@ fn run(options: &Options) -> Result<u8, String> {
     let (first, limit) = launch::window().map_err(|error| error.to_string())?;
     let [program, arguments @ ..] = &options.program[..] else { return Err("no program".to_owned()) };
     let child = launch::launch(program, arguments, first, &limit).map_err(|error| error.to_string())?;
+    launch::raise_limit(&limit).map_err(|error| format!("limit of open files: {error}"))?;
     if options.null {
         return null::run(&child).map(|status| status as u8).map_err(|error| format!("the supervision ended: {error}"));
     }

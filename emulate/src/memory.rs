@@ -23,6 +23,8 @@ const REGIONS: usize = 5;
 struct Device {
     file: OwnedFd,
     identity: (u64, u64),
+    /// What `fdinfo` tells of it, whoever has it open: mount and inode number.
+    told: Vec<u8>,
     bases: [*mut u8; REGIONS],
 }
 
@@ -37,6 +39,13 @@ fn place(region: Region) -> (usize, usize) {
         Region::Hbm { device, channel } => (device as usize, channel as usize),
         Region::Host { device } => (device as usize, REGIONS - 1),
     }
+}
+
+/// The lines of `fdinfo` behind those that say how the file was opened and where it is read.
+fn place_of(text: &[u8]) -> Option<&[u8]> {
+    const PLACE: &[u8] = b"\nmnt_id:";
+    let at = text.windows(PLACE.len()).position(|window| window == PLACE)?;
+    Some(&text[at..])
 }
 
 impl Memory {
@@ -79,6 +88,12 @@ impl Memory {
     /// The device a file of the supervised program is, by device and inode number.
     pub(crate) fn device_of(&self, identity: (u64, u64)) -> Option<u32> {
         self.devices.iter().position(|device| device.identity == identity).map(|index| index as u32)
+    }
+
+    /// Whether this is what `fdinfo` tells of a descriptor of the device.
+    pub(crate) fn is_told(&self, text: &[u8], device: u32) -> bool {
+        let told = &self.devices[device as usize].told;
+        place_of(text).is_some_and(|place| place.starts_with(told))
     }
 
     /// Address of a span. The kernel model answers only spans inside a region.
@@ -173,6 +188,8 @@ impl Device {
             }
             bases[place(region).1] = address.cast();
         }
-        Ok(Self { identity: (metadata.dev(), metadata.ino()), file: file.into(), bases })
+        let told = std::fs::read(format!("/proc/self/fdinfo/{fd}"))?;
+        let told = place_of(&told).ok_or(io::ErrorKind::InvalidData)?.to_vec();
+        Ok(Self { identity: (metadata.dev(), metadata.ino()), told, file: file.into(), bases })
     }
 }

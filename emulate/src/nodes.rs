@@ -86,6 +86,11 @@ pub(crate) fn node(world: &World, path: &str) -> Option<Node> {
     below(path, MODULE).map(|_| Node::Missing)
 }
 
+/// The device whose state an attribute tells.
+pub(crate) fn told_by(path: &str) -> Option<u32> {
+    index(below(path, VIRTUAL)?.split('/').next()?)
+}
+
 /// What is at one step of a way through directories.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {

@@ -25,7 +25,7 @@ impl Supervisor {
             Some(asked.path + text.len() as u64)
         });
         let Some(empty) = empty else { return refused(libc::EFAULT, None) };
-        let numbers = self.processes.number(pid, 0).zip(self.processes.number(pid, 0));
+        let numbers = self.number(pid, 0).zip(self.number(pid, 0));
         let Some((given, number)) = numbers.filter(|(given, number)| given != number) else { return refused(libc::EMFILE, None) };
         if self.listener.add_fd(call.id, source.as_fd(), given).is_err() {
             return refused(libc::EMFILE, None);
@@ -33,7 +33,9 @@ impl Supervisor {
         let duplicate = if flags & libc::O_CLOEXEC != 0 { libc::F_DUPFD_CLOEXEC } else { libc::F_DUPFD };
         let mut others = Vec::new();
         let result = Stopped::new(&self.listener, call).and_then(|mut stopped| {
-            let mut make = |nr, [a, b, c]: [u64; 3]| stopped.call(&self.listener, nr, [a, b, c, 0, 0, 0], true, &mut others);
+            let mut make = |nr, [a, b, c]: [u64; 3]| {
+                stopped.call(&self.listener, nr, [a, b, c, 0, 0, 0], nr == libc::SYS_fcntl, &mut others)
+            };
             let how = (libc::AT_EMPTY_PATH | libc::O_CLOEXEC) as u64;
             let mut result = make(libc::SYS_open_tree, [given as u64, empty, how])?;
             if let Ok(made) = u64::try_from(result) {

@@ -57,6 +57,9 @@ impl Supervisor {
             return Some(self.link_in_proc(call, &path, to, size).unwrap_or(Answer::Continue));
         }
         let Some(path) = path.to_str() else { return Some(Answer::Continue) };
+        if let (Asked::Open { .. }, Some(device)) = (arguments.asked, nodes::told_by(path)) {
+            self.settle(device, None);
+        }
         let Some(node) = nodes::node(&self.world, path) else { return Some(Answer::Continue) };
         let Some(told) = self.tell(call, pid, &arguments, path, &node) else { return Some(Answer::Continue) };
         let device = if let Node::Device(device) = node { Some(device) } else { None };
@@ -112,7 +115,7 @@ impl Supervisor {
         if only_path && !matches!(node, Node::Directory(_)) {
             return Some(self.open_path_only(call, pid, &opened, flags));
         }
-        let Some(number) = self.processes.number(pid, 0) else { return refused(libc::EMFILE, None) };
+        let Some(number) = self.number(pid, 0) else { return refused(libc::EMFILE, None) };
         match self.listener.answer_fd(call.id, opened.as_fd(), Some(number), flags & libc::O_CLOEXEC != 0) {
             Ok(()) => {
                 if let Some(process) = self.processes.get(pid) {
@@ -138,7 +141,7 @@ impl Supervisor {
         if process::is_traced(call.tid) {
             return traced();
         }
-        let number = self.processes.number(pid, 0);
+        let number = self.number(pid, 0);
         let directory = match self.tree.directory(path) {
             Ok(directory) => directory,
             Err(error) => return refused(error.raw_os_error().unwrap_or(libc::EIO), None),
@@ -150,7 +153,7 @@ impl Supervisor {
         let result = Stopped::new(&self.listener, call).and_then(|mut stopped| {
             let arguments = [number as u64, 0, 0, 0, 0, 0];
             let result = stopped.call(&self.listener, libc::SYS_fchdir, arguments, false, &mut others)?;
-            stopped.call(&self.listener, libc::SYS_close, arguments, true, &mut others)?;
+            stopped.call(&self.listener, libc::SYS_close, arguments, false, &mut others)?;
             stopped.release(pid, result)
         });
         self.waiting.extend(others);

@@ -1,10 +1,10 @@
 //! The supervised processes and the device files they hold.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 
 use crate::filter::WINDOW;
 use crate::memory::Memory;
@@ -32,12 +32,35 @@ impl DeviceFile {
     }
 }
 
+/// A descriptor of a device, and how it is looked at.
+pub(crate) struct Known {
+    pub(crate) file: DeviceFile,
+    /// Its `fdinfo`, which is read again at every look; `None` when it could not be opened.
+    info: Option<File>,
+}
+
+impl Known {
+    fn new(pid: u32, fd: RawFd, file: DeviceFile) -> Self {
+        Self { file, info: File::open(format!("/proc/{pid}/fdinfo/{fd}")).ok() }
+    }
+
+    /// Whether the descriptor still is this device.
+    fn is_open(&self, memory: &Memory, pid: u32, fd: RawFd) -> bool {
+        let mut text = [0; 256];
+        let got = self.info.as_ref().and_then(|info| info.read_at(&mut text, 0).ok());
+        match got {
+            Some(length) => memory.is_told(&text[..length], self.file.device),
+            None => !is_gone(memory, pid, fd, self.file.device),
+        }
+    }
+}
+
 /// One process.
 pub(crate) struct Process {
-    pub(crate) pid: u32,
+    pid: u32,
     pub(crate) pidfd: OwnedFd,
     /// What is known of its device descriptors; one it inherited enters when it is used.
-    pub(crate) files: BTreeMap<RawFd, DeviceFile>,
+    pub(crate) files: BTreeMap<RawFd, Known>,
     /// Where the search for the next number starts: numbers are used in turn, so that one that is about to be closed is
     /// not given out again.
     next: RawFd,
@@ -45,8 +68,6 @@ pub(crate) struct Process {
     pub(crate) mapped: bool,
     /// How many of the driver's names were given of a directory, by number.
     pub(crate) listed: BTreeMap<RawFd, usize>,
-    /// The thread that is replacing the program.
-    pub(crate) exec: Option<u32>,
 }
 
 /// All processes.
@@ -84,6 +105,37 @@ pub(crate) fn pidfd(pid: u32) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
 }
 
+impl Process {
+    /// Adds those of its descriptors that were closed to `gone`. The look at them ends when `enough` are found open.
+    pub(crate) fn look(
+        &self,
+        memory: &Memory,
+        which: impl Fn(RawFd, &DeviceFile) -> bool,
+        enough: usize,
+        gone: &mut Vec<(u32, RawFd)>,
+    ) {
+        let mut open = 0;
+        for (&fd, known) in self.files.iter().filter(|&(&fd, known)| which(fd, &known.file)) {
+            if open == enough {
+                return;
+            }
+            if known.is_open(memory, self.pid, fd) {
+                open += 1;
+            } else {
+                gone.push((self.pid, fd));
+            }
+        }
+    }
+
+    /// The copy of a directory goes on where that one is; a number may have been another one's before.
+    pub(crate) fn copy_listed(&mut self, from: RawFd, to: RawFd) {
+        match self.listed.get(&from).copied() {
+            Some(given) => self.listed.insert(to, given),
+            None => self.listed.remove(&to),
+        };
+    }
+}
+
 impl Processes {
     pub(crate) fn new(first: RawFd) -> Self {
         Self { all: HashMap::new(), threads: HashMap::new(), first, low: false, seen: 0 }
@@ -102,13 +154,14 @@ impl Processes {
         let new = !self.all.contains_key(&pid);
         if new {
             let pidfd = pidfd(pid).ok()?;
-            let process =
-                Process { pid, pidfd, files: BTreeMap::new(), next: 0, mapped: false, listed: BTreeMap::new(), exec: None };
+            let process = Process { pid, pidfd, files: BTreeMap::new(), next: 0, mapped: false, listed: BTreeMap::new() };
             self.all.insert(pid, process);
             self.seen += 1;
             let first = if self.low { 0 } else { self.first };
             for fd in open_numbers(pid).into_iter().filter(|&fd| fd >= first) {
-                self.file(memory, pid, fd);
+                if let Some(file) = inspect(memory, pid, fd) {
+                    self.enter(pid, fd, file);
+                }
             }
         }
         self.threads.insert(tid, pid);
@@ -124,6 +177,24 @@ impl Processes {
         self.all.keys().copied().collect()
     }
 
+    /// The same, as they are.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (u32, &Process)> {
+        self.all.iter().map(|(&pid, process)| (pid, process))
+    }
+
+    /// Enters a descriptor of a device.
+    pub(crate) fn enter(&mut self, pid: u32, fd: RawFd, file: DeviceFile) {
+        if let Some(process) = self.all.get_mut(&pid) {
+            process.files.insert(fd, Known::new(pid, fd, file));
+            self.low |= fd < self.first;
+        }
+    }
+
+    /// Whether more than one thread made calls.
+    pub(crate) fn has_threads(&self) -> bool {
+        self.threads.len() > 1
+    }
+
     /// Kills them all.
     pub(crate) fn kill(&self) {
         for process in self.all.values() {
@@ -131,11 +202,6 @@ impl Processes {
             // SAFETY: numbers, and no information about the signal. A process that is gone already is fine.
             unsafe { libc::syscall(libc::SYS_pidfd_send_signal, fd, libc::SIGKILL, std::ptr::null::<libc::siginfo_t>(), 0) };
         }
-    }
-
-    /// Processes that are replacing their program.
-    pub(crate) fn in_exec(&self) -> Vec<u32> {
-        self.all.values().filter(|process| process.exec.is_some()).map(|process| process.pid).collect()
     }
 
     /// Forgets an ended process.
@@ -157,37 +223,40 @@ impl Processes {
     }
 
     /// The device behind a descriptor of a process: from the books, else from the kernel, because children inherit
-    /// descriptors that their parent was given.
-    pub(crate) fn file(&mut self, memory: &Memory, pid: u32, fd: RawFd) -> Option<DeviceFile> {
-        let process = self.all.get_mut(&pid)?;
-        if let Some(&file) = process.files.get(&fd) {
-            return Some(file);
+    /// descriptors that their parent was given. An error: what is in the books was closed.
+    pub(crate) fn file(&mut self, memory: &Memory, pid: u32, fd: RawFd) -> Result<Option<DeviceFile>, Closed> {
+        let Some(process) = self.all.get(&pid) else { return Ok(None) };
+        if let Some(known) = process.files.get(&fd) {
+            return if known.is_open(memory, pid, fd) { Ok(Some(known.file)) } else { Err(Closed) };
         }
-        let file = inspect(memory, pid, fd)?;
-        process.files.insert(fd, file);
-        self.low |= fd < self.first;
-        Some(file)
-    }
-
-    /// Devices at numbers below the window, by process and number.
-    pub(crate) fn low_files(&self) -> Vec<(u32, RawFd, DeviceFile)> {
-        if !self.low {
-            return Vec::new();
+        let found = inspect(memory, pid, fd);
+        if let Some(file) = found {
+            self.enter(pid, fd, file);
         }
-        let all = self.all.values();
-        all.flat_map(|process| process.files.range(..self.first).map(|(&fd, &file)| (process.pid, fd, file))).collect()
+        Ok(found)
     }
 }
 
+/// A descriptor that is known was closed.
+pub(crate) struct Closed;
+
 /// Whether a descriptor of a process is open.
-pub(crate) fn is_open(pid: u32, fd: RawFd) -> bool {
+fn is_open(pid: u32, fd: RawFd) -> bool {
     fs::symlink_metadata(format!("/proc/{pid}/fd/{fd}")).is_ok()
 }
 
-/// Whether a descriptor of a process is this device.
-pub(crate) fn is_device(memory: &Memory, pid: u32, fd: RawFd, device: u32) -> bool {
-    let metadata = fs::metadata(format!("/proc/{pid}/fd/{fd}"));
-    metadata.is_ok_and(|metadata| memory.device_of((metadata.dev(), metadata.ino())) == Some(device))
+/// Whether no thread of a process has this device at this number any more: the first thread may have ended before the others.
+/// What nobody may look at, and what is ending, is not gone: the end of the process will be told.
+fn is_gone(memory: &Memory, pid: u32, fd: RawFd, device: u32) -> bool {
+    let mut gone = false;
+    for thread in fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
+        match fs::metadata(thread.path().join(format!("fd/{fd}"))) {
+            Ok(metadata) if memory.device_of((metadata.dev(), metadata.ino())) == Some(device) => return false,
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {}
+            _ => gone = true,
+        }
+    }
+    gone
 }
 
 /// What the kernel says about a descriptor of a process.
@@ -216,13 +285,6 @@ pub(crate) fn fetch(process: &Process, fd: RawFd) -> io::Result<OwnedFd> {
 pub(crate) fn open_numbers(pid: u32) -> Vec<RawFd> {
     let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
-}
-
-/// Whether a descriptor of a process is closed when it replaces its program.
-pub(crate) fn closes_on_exec(pid: u32, fd: RawFd) -> bool {
-    let info = fs::read_to_string(format!("/proc/{pid}/fdinfo/{fd}")).unwrap_or_default();
-    let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
-    flags.is_some_and(|flags| i32::from_str_radix(flags.trim(), 8).is_ok_and(|flags| flags & libc::O_CLOEXEC != 0))
 }
 
 /// A line of what the kernel tells about a process or thread.

@@ -12,23 +12,30 @@ use crate::program::Program;
 use crate::seccomp::{Answer, Notification};
 use crate::supervisor::Supervisor;
 
+/// What the names of requests about reserved cores begin with.
+const RESERVATION: &str = "CRWL_NC_RANGE";
+
 impl Supervisor {
     /// A request to the driver.
     pub(crate) fn request(&mut self, call: &Notification, pid: u32, start: Instant) {
         let (fd, number) = (call.args[0] as RawFd, call.args[1] as u32);
         // These are the kernel's own on every descriptor.
         let generic = [libc::FIOCLEX as u32, libc::FIONCLEX as u32, libc::FIONBIO as u32, libc::FIOASYNC as u32];
-        let file = if generic.contains(&number) { None } else { self.processes.file(&self.world.memory, pid, fd) };
+        let file = if generic.contains(&number) { None } else { self.device_file(pid, fd) };
         let Some(file) = file else {
             self.listener.answer(call.id, Answer::Continue);
             return;
         };
-        let world = &self.world;
-        let Some(request) = request::find(world.kernel.config().version, number) else {
+        let Some(request) = request::find(self.world.kernel.config().version, number) else {
             let told = (Some(Answer::Errno(libc::EINVAL)), Some("this driver has no such request"));
             self.answered(call, pid, Some(file.device), ("ioctl", None), vec![("request", number.into())], told, start);
             return;
         };
+        self.settle(file.device, Some((pid, fd)));
+        if request.name.starts_with(RESERVATION) {
+            self.settle_cores();
+        }
+        let world = &self.world;
         let (checked, device) = (world.kernel.config().strict || world.traced, file.device);
         let before = checked.then(|| world.kernel.hazards(device));
         let program = Program { world, pid, tid: call.tid };

@@ -18,8 +18,6 @@ use crate::world::World;
 /// What the loop waits for; process ids are other numbers.
 const LISTENER: u64 = u64::MAX;
 const SIGNALS: u64 = u64::MAX - 1;
-/// How often it is looked whether a program was replaced.
-const EXEC_WATCH: Duration = Duration::from_millis(1);
 
 /// Cost of the calls of one kind.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,8 +34,6 @@ pub(crate) struct Supervisor {
     pub(crate) processes: Processes,
     pub(crate) faults: Faults,
     pub(crate) tree: Tree,
-    /// Calls that the kernel goes on with later.
-    pub(crate) deferred: Vec<(Instant, u64)>,
     /// What a call that was answered on the way has given: a descriptor's number, an address.
     pub(crate) latest: Option<i64>,
     /// Calls that were received while another one was being answered.
@@ -92,7 +88,6 @@ impl Supervisor {
             processes,
             faults,
             tree: Tree::default(),
-            deferred: Vec::new(),
             latest: None,
             waiting: VecDeque::new(),
             costs: BTreeMap::new(),
@@ -128,41 +123,29 @@ impl Supervisor {
         Some(pid)
     }
 
-    /// How long to wait at most, in milliseconds.
-    fn patience(&self) -> i32 {
-        if !self.waiting.is_empty() {
-            return 0;
-        }
-        let now = Instant::now();
-        let due = self.deferred.iter().map(|(due, _)| due.saturating_duration_since(now)).min();
-        let exec = (!self.processes.in_exec().is_empty()).then_some(EXEC_WATCH);
-        let wait = due.into_iter().chain(exec).min();
-        // Rounded up, so that what is due is due.
-        wait.map_or(-1, |wait| wait.as_micros().div_ceil(1000) as i32)
-    }
-
     /// Serves until no supervised process is left; answers the exit status.
     pub(crate) fn run(&mut self) -> io::Result<i32> {
         loop {
             let mut events = [libc::epoll_event { events: 0, u64: 0 }; 32];
             let (at, room) = (events.as_mut_ptr(), events.len() as i32);
+            let patience = if self.waiting.is_empty() { -1 } else { 0 };
             // SAFETY: the buffer has room for that many events.
-            let count = unsafe { libc::epoll_wait(self.epoll.as_raw_fd(), at, room, self.patience()) };
+            let count = unsafe { libc::epoll_wait(self.epoll.as_raw_fd(), at, room, patience) };
             let ready = &events[..usize::try_from(count).unwrap_or(0)];
             // The dead first: what they leave is free for the calls that follow.
             for event in ready.iter().filter(|event| { event.u64 } < SIGNALS) {
                 self.bury(event.u64 as u32);
             }
-            for pid in self.processes.in_exec() {
-                self.follow_exec(pid, false);
-            }
-            self.go_on_with_deferred();
             for event in ready {
                 match event.u64 {
                     SIGNALS => self.forward_signals(),
                     LISTENER if event.events & libc::EPOLLIN as u32 != 0 => {
-                        if let Some(call) = self.listener.receive()? {
+                        let mut received = self.listener.receive()?;
+                        while let Some(call) = received {
                             self.waiting.push_back(call);
+                            // Received, a call is not interrupted any more.
+                            let others = self.processes.has_threads();
+                            received = if others { self.listener.receive_within(0)? } else { None };
                         }
                     }
                     LISTENER => return Ok(self.finish()),
@@ -174,17 +157,6 @@ impl Supervisor {
                 self.serve(&call);
             }
         }
-    }
-
-    fn go_on_with_deferred(&mut self) {
-        let now = Instant::now();
-        let listener = &self.listener;
-        self.deferred.retain(|&(due, id)| {
-            if due <= now {
-                listener.answer(id, Answer::Continue);
-            }
-            due > now
-        });
     }
 
     /// A process has ended.
@@ -263,10 +235,9 @@ impl Supervisor {
     fn serve(&mut self, call: &Notification) {
         let start = Instant::now();
         let Some(pid) = self.process_of(call.tid) else { return };
-        if self.processes.get(pid).is_some_and(|process| process.exec == Some(call.tid)) {
-            self.follow_exec(pid, true);
+        if self.world.traced {
+            self.settle_all();
         }
-        self.follow_low();
         if call.nr == libc::SYS_ioctl {
             self.request(call, pid, start);
             return;
@@ -277,8 +248,6 @@ impl Supervisor {
         }
         let fd = call.args[0] as RawFd;
         let (name, told): (&'static str, Told) = match call.nr {
-            libc::SYS_close => ("close", self.close(call, pid)),
-            libc::SYS_close_range => ("close_range", self.close_range(call, pid)),
             libc::SYS_dup => ("dup", self.duplicate(call, pid, 0, false)),
             libc::SYS_fcntl => {
                 let cloexec = call.args[1] as i32 == libc::F_DUPFD_CLOEXEC;
@@ -312,11 +281,6 @@ impl Supervisor {
             libc::SYS_splice => ("splice", self.moved(call, pid, call.args[2])),
             libc::SYS_copy_file_range => ("copy_file_range", self.moved(call, pid, call.args[2])),
             libc::SYS_fstat => ("fstat", self.stat_open(call, pid)),
-            libc::SYS_execve | libc::SYS_execveat => {
-                let (answer, _) = self.replace(call, pid);
-                self.listener.answer(call.id, answer.unwrap_or(Answer::Continue));
-                return;
-            }
             _ => {
                 self.path(call, pid, start);
                 return;
@@ -337,16 +301,14 @@ impl Supervisor {
 
     /// Whether a call that makes a copy of a descriptor or maps one has nothing to do with what is ours.
     fn is_ordinary(&mut self, call: &Notification, pid: u32) -> bool {
-        let [from, to, .., mapped, _] = call.args;
-        let concerned: &[u64] = match call.nr {
-            libc::SYS_dup | libc::SYS_fcntl => &[from],
-            libc::SYS_dup2 | libc::SYS_dup3 => &[from, to],
-            libc::SYS_mmap => &[mapped],
+        let [from, .., mapped, _] = call.args;
+        let fd = match call.nr {
+            libc::SYS_dup | libc::SYS_fcntl | libc::SYS_dup2 | libc::SYS_dup3 => from,
+            libc::SYS_mmap => mapped,
             _ => return false,
         };
         let duplicated = matches!(call.nr, libc::SYS_dup | libc::SYS_fcntl);
-        concerned.iter().all(|&fd| self.processes.file(&self.world.memory, pid, fd as RawFd).is_none())
-            && !(duplicated && self.is_listed(pid, from as RawFd))
+        self.device_file(pid, fd as RawFd).is_none() && !(duplicated && self.is_listed(pid, from as RawFd))
     }
 
     /// Gives the answer, if it was not given, and tells about it.

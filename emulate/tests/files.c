@@ -44,6 +44,7 @@ static unsigned char *map(int fd, uint64_t handle, uint64_t delta, int access) {
 static void waited(pid_t child, int signal) {
     int status;
     CHECK(waitpid(child, &status, 0) == child);
+    if (signal < 0) return; /* however it ended */
     CHECK(signal ? WIFSIGNALED(status) && WTERMSIG(status) == signal : WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
@@ -306,6 +307,60 @@ static void orphaned(void) {
     _exit(0);
 }
 
+/* A process that closed a device, in one way or another, and does nothing more: what it had is free for others. */
+static void closings(void) {
+    for (int way = 0; way < 5; way++) {
+        int own = device(O_RDWR), done[2], ended[2];
+        uint64_t mine = allocate(own, MIB);
+        CHECK(info(own, mine).pa == 16 << 20 && pipe(done) == 0 && pipe(ended) == 0);
+        pid_t child = fork();
+        if (child == 0) {
+            CHECK(close(ended[1]) == 0);
+            int null = open("/dev/null", O_RDWR), fd = device(O_RDWR), copy = device(O_RDWR), misc = device(O_WRONLY);
+            struct mark m = { .count = 1, .first = 3, .last = 3 };
+            CHECK(info(fd, allocate(fd, MIB)).pa == 17 << 20 && ioctl(misc, MARK, &m) == 0);
+            if (way == 4) { dup2(ended[0], 0); dup2(done[1], 1); execl("/bin/sh", "sh", "-c", "echo; read x", (char *)0); _exit(1); }
+            int all[] = { own, fd, copy, misc }; /* the one it inherited is none of the driver's business */
+            for (int i = way == 3; way != 2 && i < 4; i++) CHECK((way == 1 ? dup2(null, all[i]) : close(all[i])) >= 0);
+            CHECK(way != 2 || syscall(SYS_close_range, 1024, ~0u, 0) == 0);
+            char byte;
+            CHECK(write(done[1], "", 1) == 1 && read(ended[0], &byte, 1) == 0);
+            _exit(0);
+        }
+        char byte;
+        CHECK(close(ended[0]) == 0 && read(done[0], &byte, 1) == 1);
+        CHECK(info(own, allocate(own, MIB)).pa == 17 << 20);
+        int misc = device(O_WRONLY);
+        struct mark m = { .count = 1, .first = 3, .last = 3 };
+        CHECK(ioctl(misc, MARK, &m) == 0 && close(ended[1]) == 0 && close(done[0]) == 0 && close(done[1]) == 0);
+        waited(child, way == 4 ? -1 : 0);
+        CHECK(close(misc) == 0 && close(own) == 0);
+    }
+}
+
+static pthread_t first;
+
+static void *remaining(void *unused) {
+    CHECK(pthread_join(first, 0) == 0);
+    int fd = *(int *)unused, other = device(O_RDWR);
+    uint64_t handle = allocate(fd, MIB);
+    CHECK(info(fd, handle).pa == 16 << 20 && close(other) == 0 && info(fd, handle).pa == 16 << 20);
+    CHECK(close(fd) == 0 && ioctl(fd, FREE, &handle) == -1 && errno == EBADF);
+    fd = device(O_RDWR);
+    CHECK(info(fd, allocate(fd, MIB)).pa == 16 << 20);
+    exit(0);
+}
+
+/* The first thread ends, the descriptors stay. */
+static void remains(void) {
+    static int fd;
+    fd = device(O_RDWR);
+    first = pthread_self();
+    pthread_t thread;
+    CHECK(pthread_create(&thread, 0, remaining, &fd) == 0);
+    pthread_exit(0);
+}
+
 int main(int count, char **arguments) {
     CHECK(count > 1);
     char *name = arguments[1];
@@ -318,6 +373,8 @@ int main(int count, char **arguments) {
     else if (!strcmp(name, "threads")) threads();
     else if (!strcmp(name, "programs")) programs(arguments[0]);
     else if (!strcmp(name, "replaced")) replaced(atoi(arguments[2]));
+    else if (!strcmp(name, "closings")) closings();
+    else if (!strcmp(name, "remains")) remains();
     else if (!strcmp(name, "forked")) forked();
     else if (!strcmp(name, "orphaned")) orphaned();
     else return 2;

@@ -57,6 +57,42 @@ fn a_replaced_program_gives_back_what_it_does_not_pass_on() {
 }
 
 #[test]
+fn what_a_process_closed_is_free_for_others_while_it_sleeps() {
+    check("closings", &[]);
+}
+
+#[test]
+fn descriptors_outlive_the_first_thread() {
+    check("remains", &[]);
+}
+
+#[test]
+fn every_closing_is_in_the_trace() {
+    let script = "exec 3<>/dev/neuron0 4>/dev/neuron1; exec 3>&-; exec 5<>/dev/neuron0; [ -e /dev/neuron0 ]";
+    let output = emulate(&["--devices", "2", "--trace=json", "--report"]).args(["bash", "-c", script]).output().expect("it runs");
+    good(&output);
+    let text = String::from_utf8_lossy(&output.stderr);
+    let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).expect("an object")).collect();
+    let calls =
+        |names: &[&str]| -> Vec<_> { lines.iter().filter(|line| names.iter().any(|name| line["call"] == *name)).collect() };
+    let sorted = |mut numbers: Vec<_>| {
+        numbers.sort_unstable();
+        numbers
+    };
+    // 1. What was opened or copied is closed, once.
+    let (made, closed) = (calls(&["open", "dup", "dup2"]), calls(&["close"]));
+    let numbers = sorted(made.iter().map(|line| line["ret"].as_u64()).collect());
+    assert_eq!(sorted(closed.iter().map(|line| line["args"]["fd"].as_u64()).collect()), numbers, "{text}");
+    // 2. Some by the shell, the others at its end.
+    let last: Vec<_> = closed.iter().filter(|line| line["remark"] == "at the end of the process, or before").collect();
+    let last: Vec<_> = last.into_iter().map(|line| (line["device"].as_u64(), line["args"]["fd"].as_u64())).collect();
+    assert_eq!(last, [(Some(1), Some(4)), (Some(0), Some(5))], "{text}");
+    let report = &lines.last().expect("lines")["report"];
+    let cost = report["calls"].as_array().expect("calls").iter().find(|call| call["call"] == "close");
+    assert_eq!(cost.expect("closings")["calls"], closed.len());
+}
+
+#[test]
 fn a_child_that_allocates_through_inherited_descriptors_is_killed_or_refused() {
     // SIGSEGV as on a real machine; EACCES and a diagnosis in strict mode.
     assert_eq!(check("forked", &[]), "11 0\n");

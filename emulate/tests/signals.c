@@ -1,6 +1,7 @@
 /* Programs that are interrupted, stopped, replaced or killed while they map device memory.
- * usage: signals timer ROUNDS | kill ROUNDS | stop ROUNDS | exec ROUNDS | shrink */
+ * usage: signals timer ROUNDS | close ROUNDS | kill ROUNDS | stop ROUNDS | exec ROUNDS | shrink */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -71,6 +72,40 @@ static void timer(int rounds) {
     printf("mapped under signals\n");
 }
 
+static int descriptors(void) {
+    int count = 0;
+    DIR *all = opendir("/proc/self/fd");
+    while (all && readdir(all)) count++;
+    if (!all || closedir(all)) fail("descriptors");
+    return count;
+}
+
+/* A signal every 100 us that ends calls with EINTR: any may be made again, but a close is one. */
+static void closes(int rounds) {
+    struct sigaction action = { .sa_handler = tick };
+    sigaction(SIGALRM, &action, NULL);
+    int before = descriptors();
+    struct itimerval often = { { 0, 100 }, { 0, 100 } };
+    setitimer(ITIMER_REAL, &often, NULL);
+    for (int round = 0; round < rounds; round++) {
+        while ((device = open("/dev/neuron0", O_RDWR | O_CLOEXEC)) < 0) if (errno != EINTR) fail("open");
+        uint64_t handle = 0;
+        struct alloc request = { .size = 1 << 20, .type = 9, .handle = (uint64_t)&handle };
+        while (ioctl(device, MEM_ALLOC_V2MT64, &request)) if (errno != EINTR) fail("allocate");
+        DIR *listed;
+        while (!(listed = opendir("/sys/class/neuron_device"))) if (errno != EINTR) fail("opendir");
+        while (errno = 0, readdir(listed) || errno == EINTR) {}
+        if (errno) fail("readdir");
+        if (closedir(listed)) fail("closedir");
+        if (close(device)) fail("close");
+    }
+    memset(&often, 0, sizeof often);
+    setitimer(ITIMER_REAL, &often, NULL);
+    if (ticks < rounds / 50) fail("too few signals");
+    if (descriptors() != before) fail("descriptors are left");
+    printf("closed under signals\n");
+}
+
 /* Four threads of a child map all the time; it is stopped and goes on, replaces itself, or is killed. */
 static void children(const char *how, int rounds) {
     int own = open("/dev/neuron0", O_RDWR | O_CLOEXEC);
@@ -125,6 +160,7 @@ int main(int count, char **arguments) {
     const char *how = count > 1 ? arguments[1] : "";
     int rounds = count > 2 ? atoi(arguments[2]) : 1;
     if (strcmp(how, "timer") == 0) timer(rounds);
+    else if (strcmp(how, "close") == 0) closes(rounds);
     else if (strcmp(how, "shrink") == 0) shrink();
     else children(how, rounds);
     return 0;

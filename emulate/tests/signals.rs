@@ -13,16 +13,25 @@ fn run(how: &str, rounds: &str) -> (String, String) {
     (good(&output), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-/// The program's word, and that nothing is left on the device.
-fn check(how: &str, rounds: &str, said: &str) {
+/// The program's word, and that nothing is left on the device; gives the report.
+fn check(how: &str, rounds: &str, said: &str) -> String {
     let (output, report) = run(how, rounds);
     assert_eq!(output, said);
     assert!(report.contains("neuron0: 0 chunks live, 0 bytes device, 0 bytes host, 0 cores reserved"), "{report}");
+    report
 }
 
 #[test]
 fn a_timer_does_not_show_in_a_mapping() {
     check("timer", "1000", "mapped under signals\n");
+}
+
+/// A close is never interrupted: every one takes back what was left, and no descriptor stays.
+#[test]
+fn a_timer_that_interrupts_calls_does_not_interrupt_a_close() {
+    let report = check("close", "2000", "closed under signals\n");
+    assert!(report.contains("live 0, not freed before close: 2000 chunks"), "{report}");
+    assert!(report.contains("  close: 2000 calls, 0 failed"), "{report}");
 }
 
 #[test]

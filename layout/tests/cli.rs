@@ -1,8 +1,6 @@
 //! The program as people use it: exit codes, output, hostile files.
 
-mod common;
-
-use common::{code, compile, layout, text, write};
+use crate::common::{code, compile, layout, text, write};
 use serde_json::Value;
 
 /// `dmem_list_t` and `tdrv_scratchpad_info_t` as documented.

@@ -1,10 +1,8 @@
 //! `diff`: every kind of change, each alone.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 
-use common::{code, layout, text, write};
+use crate::common::{code, layout, text, write};
 use serde_json::Value;
 
 const OLD: &str = "
@@ -19,7 +17,7 @@ const OLD: &str = "
 fn build(directory: &Path, name: &str, source: &str) -> PathBuf {
     let folder = directory.join(name);
     std::fs::create_dir_all(&folder).expect("a folder");
-    common::compile(&folder, source, &["-g"])
+    crate::common::compile(&folder, source, &["-g"])
 }
 
 fn changes(old: &str, new: &str, more: &[&str]) -> (i32, Vec<(String, String, String)>) {

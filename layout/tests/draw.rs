@@ -1,8 +1,6 @@
 //! `draw`: well-formed, complete, to scale.
 
-mod common;
-
-use common::{code, layout, text};
+use crate::common::{code, layout, text};
 use nrt_layout::draw::drawing;
 use nrt_layout::draw::grid::{Row, rows, runs};
 use nrt_layout::draw::poster::{COLUMNS, poster};
@@ -205,7 +203,7 @@ fn a_struct_of_a_file_is_drawn_as_it_is_there() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let source = "struct inner { char a; long b; }; struct outer { char first; struct inner in; int last[3]; } outer;\n\
                   int main(void) { return 0; }";
-    let file = common::compile(directory.path(), source, &["-g"]);
+    let file = crate::common::compile(directory.path(), source, &["-g"]);
     let file = file.to_str().expect("UTF-8");
     let out = directory.path().join("outer.svg");
     let output = layout(&["draw", "outer", "--elf", file, "-o", out.to_str().expect("UTF-8")]);

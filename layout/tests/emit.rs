@@ -1,11 +1,9 @@
 //! `emit`: what is written compiles, asserts what it says, and comes back as it went out.
 
-mod common;
-
 use std::path::Path;
 use std::process::{Command, Output};
 
-use common::{code, layout, text, write};
+use crate::common::{code, layout, text, write};
 use serde_json::Value;
 
 fn directory() -> tempfile::TempDir {
@@ -152,7 +150,7 @@ fn definitions_of_a_file_compile() {
         value_t value; struct tail *use(void) { return tail; }
         int main(void) { return 0; }
     ";
-    let program = common::compile(directory.path(), source, &["-g", "-fno-eliminate-unused-debug-types"]);
+    let program = crate::common::compile(directory.path(), source, &["-g", "-fno-eliminate-unused-debug-types"]);
     let program = program.to_str().expect("UTF-8");
     write(directory.path(), "layout.h", emit(&["c", "--elf", program, "tail", "value_t"]).as_bytes());
     for (compiler, name) in [(C11, "main.c"), (CPP17, "main.cc")] {

@@ -1,10 +1,8 @@
 //! `explain`: claims, witnesses, errata.
 
-mod common;
-
 use std::collections::BTreeSet;
 
-use common::{code, layout, text, write};
+use crate::common::{code, layout, text, write};
 use nrt_layout::explain::claims::{Claims, errata};
 use nrt_layout::explain::explain;
 use nrt_layout::table::Table;

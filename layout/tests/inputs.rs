@@ -1,11 +1,9 @@
 //! One source, every way a compiler and its tools can wrap its debug information: the same layouts come out.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use common::{absent, code, layout, text};
+use crate::common::{absent, code, layout, text};
 use serde_json::Value;
 
 const SOURCE: &str = include_str!("samples/sample.c");
@@ -36,8 +34,8 @@ fn show(arguments: &[&str]) -> Vec<Value> {
 
 fn directory() -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().expect("a temporary directory");
-    common::write(directory.path(), "s.c", SOURCE.as_bytes());
-    common::write(directory.path(), "s.cpp", SOURCE_CPP.as_bytes());
+    crate::common::write(directory.path(), "s.c", SOURCE.as_bytes());
+    crate::common::write(directory.path(), "s.cpp", SOURCE_CPP.as_bytes());
     let path = directory.path().to_path_buf();
     (directory, path)
 }
@@ -131,7 +129,7 @@ fn c_for_other_machines() {
     let (_keep, folder) = directory();
     let plain = "struct point { int x, y; }; struct bits { unsigned a : 3, b : 7; unsigned long long c : 40; };\n\
                  struct node { struct node *next; long number; char name[6]; struct point at; struct bits bits; } node;\n";
-    common::write(&folder, "m.c", plain.as_bytes());
+    crate::common::write(&folder, "m.c", plain.as_bytes());
     // Offsets of next, number, name, at, bits; size; alignment.
     let machines = [
         ("gcc -m32", [0, 4, 8, 16, 24], 32, 4),

@@ -1,7 +1,5 @@
 //! Every single documented number is watched: shifting one is noticed on each route.
 
-mod common;
-
 use std::collections::BTreeSet;
 
 use nrt_layout::compare::{Scope, compare};
@@ -67,7 +65,7 @@ fn every_shifted_offset_is_caught_on_each_route() {
         Some(field.path.clone())
     });
     assert_eq!((mutations, required), (931, 931), "94 host structs have 559 fields, 93 of the driver 372");
-    common::leave("mutations", &format!("{mutations} shifted offsets x 3 routes = {} caught\n", mutations * 3));
+    crate::common::leave("mutations", &format!("{mutations} shifted offsets x 3 routes = {} caught\n", mutations * 3));
 }
 
 #[test]

@@ -3,13 +3,11 @@
 //! Left out, and said so, where `pahole` is not installed. `tests/pahole/compare.sh` installs it if it can, and compares
 //! the files it is given too (`LAYOUT_PAHOLE_FILES`, separated by spaces).
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use common::{absent, text};
+use crate::common::{absent, text};
 use nrt_layout::types::{Database, Keyword, Kind, Options, Qualifier, Role, TypeId};
 
 /// Name, offset in bits, size in bytes.
@@ -272,7 +270,10 @@ fn samples_agree_with_pahole() {
     }
     let version = Command::new("pahole").arg("--version").output().expect("pahole runs");
     let version = text(&version.stdout).trim().to_owned();
-    common::leave("pahole", &format!("pahole {version}: {files} files, {structs} structs, {members} members: 0 differences\n"));
+    crate::common::leave(
+        "pahole",
+        &format!("pahole {version}: {files} files, {structs} structs, {members} members: 0 differences\n"),
+    );
     assert!(files >= BUILDS.len() + 3 + PREBUILT.len(), "at least one compiler of each language");
 }
 

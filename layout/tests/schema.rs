@@ -1,8 +1,6 @@
 //! What `--json` prints is what the schemas say, by a validator of the words that they use.
 
-mod common;
-
-use common::{compile, layout, write};
+use crate::common::{compile, layout, write};
 use serde_json::Value;
 
 fn resolve<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {

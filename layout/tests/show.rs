@@ -1,10 +1,8 @@
 //! `show` as people and scripts use it.
 
-mod common;
-
 use std::path::PathBuf;
 
-use common::{code, compile, layout, text, write};
+use crate::common::{code, compile, layout, text, write};
 use serde_json::Value;
 
 fn sample() -> (tempfile::TempDir, PathBuf) {

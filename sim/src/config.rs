@@ -55,7 +55,10 @@ impl DriverVersion {
     }
 }
 
-/// How device indices follow from routing ids (`driver-abi` §17).
+/// Devices a host can have.
+const HOST_DEVICES: u32 = 64;
+
+/// How host indices follow from routing ids (`driver-abi` §17).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Routing {
     /// The table of the torus instance types: Trn1 for SUNDA, Trn2/Trn3 for the others.
@@ -64,9 +67,9 @@ pub enum Routing {
     Identity,
 }
 
-/// Device index by routing id, Trn1.
+/// Host index by routing id, Trn1.
 const TRN1_INDEX: [u8; 16] = [0, 4, 1, 5, 3, 7, 2, 6, 12, 8, 13, 9, 15, 11, 14, 10];
-/// Device index by routing id, Trn2 and Trn3 as a torus.
+/// Host index by routing id, Trn2 and Trn3 as a torus.
 const TRN2_INDEX: [u8; 16] = [0, 3, 4, 7, 12, 15, 8, 11, 1, 2, 5, 6, 13, 14, 9, 10];
 
 /// Physical address, below the host bit, of the host window of device 0.
@@ -85,8 +88,13 @@ pub struct SimConfig {
     pub version: DriverVersion,
     /// Board revision; 240 and 255 mean the vendor's own emulators.
     pub revision: u16,
-    /// How indices and routing ids are related.
+    /// Bits of [`DriverVersion::features`] this driver does not advertise; zero-copy requests are refused without theirs.
+    pub missing_features: u64,
+    /// How host indices and routing ids are related.
     pub routing: Routing,
+    /// Index on the host of device 0, those of the others follow: a container that is given devices 4 to 7 of its host sees
+    /// them as 0 to 3.
+    pub first_host_device: u32,
     /// Bytes of the pinned-host-memory window of each device: a multiple of 4 KiB, 4 MiB to 256 GiB.
     pub host_bytes: u64,
     /// Process id under which the in-process driver attaches.
@@ -123,7 +131,9 @@ impl SimConfig {
             cores_per_device: arch.cores_per_device(),
             version,
             revision: 1,
+            missing_features: 0,
             routing: Routing::Torus,
+            first_host_device: 0,
             host_bytes: 1 << 30,
             process_id: 1,
             hbm_bytes: arch.hbm_bytes(),
@@ -135,10 +145,13 @@ impl SimConfig {
     /// Refuses what never existed or cannot be modelled.
     ///
     /// # Errors
-    /// [`SimError::Devices`], [`SimError::Cores`], [`SimError::Version`], [`SimError::HostBytes`], [`SimError::HbmBytes`].
+    /// [`SimError::Devices`], [`SimError::HostDevices`], [`SimError::Cores`], [`SimError::Version`], [`SimError::HostBytes`], [`SimError::HbmBytes`].
     pub const fn check(&self) -> Result<(), SimError> {
         if self.devices == 0 || self.devices > MAX_DEVICES {
             return Err(SimError::Devices { devices: self.devices, most: MAX_DEVICES });
+        }
+        if self.first_host_device > HOST_DEVICES - self.devices {
+            return Err(SimError::HostDevices { first: self.first_host_device, most: HOST_DEVICES });
         }
         if self.cores_per_device == 0 || self.cores_per_device > self.arch.cores_per_device() {
             return Err(SimError::Cores { cores: self.cores_per_device, most: self.arch.cores_per_device() });
@@ -178,7 +191,19 @@ impl SimConfig {
         }
     }
 
-    /// Routing ids of the configured devices; entries beyond the count are 0, as the driver leaves them.
+    /// What the driver advertises.
+    #[must_use]
+    pub const fn features(&self) -> u64 {
+        self.version.features() & !self.missing_features
+    }
+
+    /// Index of a device on the host.
+    #[must_use]
+    pub const fn host_device_id(&self, device: u32) -> u32 {
+        self.first_host_device + device
+    }
+
+    /// Routing ids by host index, up to the last configured device; entries beyond the count are 0, as the driver leaves them.
     #[must_use]
     pub fn routing_ids(&self) -> RoutingIds {
         let table = match (self.routing, self.arch) {
@@ -187,11 +212,12 @@ impl SimConfig {
             (Routing::Torus, Arch::Cayman | Arch::Mariana) => Some(&TRN2_INDEX),
         };
         let mut map = [0; 64];
-        for (index, id) in (0..self.devices).zip(map.iter_mut()) {
+        let count = self.host_device_id(self.devices);
+        for (index, id) in (0..count).zip(map.iter_mut()) {
             let entry = table.and_then(|table| (0..16).zip(table).find(|&(_, &device)| u32::from(device) == index));
             *id = entry.map_or(index, |(routing_id, _)| routing_id);
         }
-        RoutingIds { map, count: self.devices }
+        RoutingIds { map, count }
     }
 }
 
@@ -220,6 +246,13 @@ pub enum SimError {
         /// Configured.
         devices: u32,
         /// Limit.
+        most: u32,
+    },
+    /// The devices lie beyond the last index of a host.
+    HostDevices {
+        /// Index of the first one.
+        first: u32,
+        /// Devices of a host.
         most: u32,
     },
     /// No core, or more than the architecture has.
@@ -268,6 +301,7 @@ impl fmt::Display for SimError {
                 write!(f, "the simulation storage has room for {have} devices, {needed} are configured")
             }
             Self::Devices { devices, most } => write!(f, "{devices} devices: 1 to {most} can be simulated"),
+            Self::HostDevices { first, most } => write!(f, "host devices {first} and on: a host has {most}"),
             Self::Cores { cores, most } => write!(f, "{cores} cores per device: 1 to {most} exist"),
             Self::Version { version, arch } => write!(f, "driver {} does not know {arch}", version.text()),
             Self::HostBytes { bytes } => write!(f, "host window of {bytes} bytes: 4 MiB to 256 GiB in steps of 4 KiB"),

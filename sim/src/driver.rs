@@ -28,7 +28,7 @@ impl Sim {
 impl Sim {
     /// Zero-copy requests came with 2.25, and with them their feature bit.
     fn has_zero_copy(&self) -> DriverResult<()> {
-        let has = self.kernel().config().version.features() & feature::ZEROCOPY != 0;
+        let has = self.kernel().config().features() & feature::ZEROCOPY != 0;
         if has { Ok(()) } else { Err(Errno::ENOTSUPP) }
     }
 }
@@ -49,7 +49,7 @@ unsafe impl Driver for Sim {
             revision: config.revision,
             devices: config.devices,
             cores_per_device: config.cores_per_device,
-            features: config.version.features(),
+            features: config.features(),
         })
     }
 
@@ -59,7 +59,7 @@ unsafe impl Driver for Sim {
 
     fn open(&self, device: u32) -> DriverResult<OpenedDevice> {
         self.kernel().open(self.pid(), device)?;
-        Ok(OpenedDevice { host_device_id: device, bdf: None })
+        Ok(OpenedDevice { host_device_id: self.kernel().config().host_device_id(device), bdf: None })
     }
 
     fn close(&self, device: u32) -> DriverResult<()> {

@@ -70,6 +70,8 @@ mod sim;
 mod storage;
 pub mod sysfs;
 mod tree;
+#[allow(unsafe_code, reason = "shows zeroed memory")]
+mod zeroed;
 
 pub use backing::{Backing, Region};
 pub use config::{DriverVersion, MAX_DEVICES, Routing, SimConfig, SimError};

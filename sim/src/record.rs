@@ -3,6 +3,7 @@
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use spin::Mutex;
+use zerocopy::FromZeros;
 
 /// Index of a record; 0 is none (record 0 is never handed out).
 pub(crate) type Link = u32;
@@ -27,6 +28,7 @@ pub(crate) enum Kind {
 /// Ten words, all zero at first. Guarded by the lock of the device that holds the record (by that of the record pool
 /// while it is unused); they are atomics so that sharing them needs no unsafe code, and relaxed because the locks order
 /// them.
+#[derive(FromZeros)]
 pub(crate) struct Record {
     /// First page, counted from the start of the pool.
     start: AtomicU32,
@@ -48,24 +50,6 @@ pub(crate) struct Record {
     tag: AtomicU32,
     /// Live: mappings.
     maps: AtomicU32,
-}
-
-impl Record {
-    /// An unused record.
-    pub(crate) const fn new() -> Self {
-        Self {
-            start: AtomicU32::new(0),
-            pages: AtomicU32::new(0),
-            prev: AtomicU32::new(0),
-            next: AtomicU32::new(0),
-            left: AtomicU32::new(0),
-            right: AtomicU32::new(0),
-            parent: AtomicU32::new(0),
-            longest: AtomicU32::new(0),
-            tag: AtomicU32::new(0),
-            maps: AtomicU32::new(0),
-        }
-    }
 }
 
 /// Kind, pool, core and owner of a record in one word: `00 | owner | core | pool | kind`, 8 bits each of the lower four.

@@ -8,6 +8,7 @@ use crate::config::{SimConfig, SimError};
 use crate::device::Device;
 use crate::kernel::RESERVABLE;
 use crate::record::{Record, Records, Unused};
+use crate::zeroed::Zeroed;
 
 /// Storage is free.
 const FREE: u32 = 0;
@@ -23,8 +24,8 @@ const IN_USE: u32 = 1;
 /// # Cost
 /// `CHUNKS × (40 + 4 × DEVICES)` bytes of address space, and about 8 KiB for each device.
 pub struct SimStorage<const CHUNKS: usize, const DEVICES: usize = 32> {
-    records: [Record; CHUNKS],
-    handles: [[AtomicU32; CHUNKS]; DEVICES],
+    records: Zeroed<[Record; CHUNKS]>,
+    handles: Zeroed<[[AtomicU32; CHUNKS]; DEVICES]>,
     devices: [Mutex<Device>; DEVICES],
     unused: Mutex<Unused>,
     owners: Mutex<[u32; RESERVABLE]>,
@@ -37,8 +38,8 @@ impl<const CHUNKS: usize, const DEVICES: usize> SimStorage<CHUNKS, DEVICES> {
     pub const fn new() -> Self {
         const { assert!(CHUNKS < i32::MAX as usize, "too many chunk records") };
         Self {
-            records: [const { Record::new() }; CHUNKS],
-            handles: [const { [const { AtomicU32::new(0) }; CHUNKS] }; DEVICES],
+            records: Zeroed::new(),
+            handles: Zeroed::new(),
             devices: [const { Mutex::new(Device::new()) }; DEVICES],
             unused: Mutex::new(Unused::new()),
             owners: Mutex::new([0; RESERVABLE]),
@@ -57,8 +58,8 @@ impl<const CHUNKS: usize, const DEVICES: usize> SimStorage<CHUNKS, DEVICES> {
         }
         self.state.compare_exchange(FREE, IN_USE, Ordering::Acquire, Ordering::Relaxed).map_err(|_| SimError::StorageInUse)?;
         let tables = Tables {
-            records: Records::new(&self.records, &self.unused),
-            handles: self.handles.as_flattened(),
+            records: Records::new(self.records.get(), &self.unused),
+            handles: self.handles.get().as_flattened(),
             chunks: CHUNKS,
             devices: &self.devices[..config.devices as usize],
             owners: &self.owners,

@@ -51,6 +51,8 @@ fn what_never_existed_is_refused() {
     assert_eq!(error(mariana), Some(SimError::Version { version: DriverVersion::V2_24_7, arch: Arch::Mariana }));
     assert_eq!(error(SimConfig { devices: 0, ..sunda }), Some(SimError::Devices { devices: 0, most: 32 }));
     assert_eq!(error(SimConfig { devices: 33, ..sunda }), Some(SimError::Devices { devices: 33, most: 32 }));
+    let host = |first_host_device| SimConfig { devices: 2, first_host_device, ..sunda };
+    assert_eq!((host(62).check(), error(host(63))), (Ok(()), Some(SimError::HostDevices { first: 63, most: 64 })));
     assert_eq!(error(SimConfig { cores_per_device: 3, ..sunda }), Some(SimError::Cores { cores: 3, most: 2 }));
     assert_eq!(error(SimConfig { host_bytes: 4097, ..sunda }), Some(SimError::HostBytes { bytes: 4097 }));
     assert_eq!(error(SimConfig { devices: 3, ..sunda }), Some(SimError::TooFewDevices { needed: 3, have: 2 }));
@@ -71,6 +73,29 @@ fn probe_follows_the_version() {
     assert_eq!((probe.arch, probe.devices, probe.cores_per_device, probe.features), (Arch::Mariana, 4, 8, 0x1FF));
     assert_eq!(sim.open(4), Err(Errno::EINVAL));
     assert_eq!(sim.open(3).unwrap().host_device_id, 3);
+}
+
+#[test]
+fn a_feature_can_be_missing() {
+    let config = SimConfig { version: DriverVersion::V2_25_4, missing_features: 0x182, ..SimConfig::new(Arch::Cayman) };
+    let sim = sim!(config);
+    assert_eq!(sim.probe().unwrap().features, 0x7D);
+    // Without the feature the request is not there, as before 2.25.
+    sim.open(0).unwrap();
+    let range = alloc(&sim, &hbm(4096)).unwrap();
+    assert_eq!(sim.zero_copy_write(0, &range, 0, &[1], 0), Err(Errno::ENOTSUPP));
+}
+
+/// A container shows devices 9 to 12 of a host of 16.
+#[test]
+fn a_container_renumbers_devices() {
+    let config = SimConfig { devices: 4, first_host_device: 9, ..SimConfig::new(Arch::Sunda) };
+    let sim = sim!(config);
+    assert_eq!([0, 1, 2, 3].map(|device| sim.open(device).unwrap().host_device_id), [9, 10, 11, 12]);
+    // Routing ids go by the host's numbers: the entries of the whole torus, up to the last device of the container.
+    let whole = SimConfig { devices: 16, ..SimConfig::new(Arch::Sunda) }.routing_ids();
+    let ids = sim.routing_ids().unwrap();
+    assert_eq!((ids.count, &ids.map[..13], ids.map[13]), (13, &whole.map[..13], 0));
 }
 
 #[test]

@@ -61,7 +61,7 @@ pub fn one_device(arch: Arch) -> TestDriver {
 /// An open runtime on a fresh driver of one device.
 #[must_use]
 pub fn runtime(arch: Arch) -> TestRuntime {
-    open(one_device(arch), Config::new(LinuxHooks::new()))
+    open(one_device(arch), Config::new(LinuxHooks::new()).side_by_side())
 }
 
 /// An open runtime on `driver`.

@@ -1,7 +1,7 @@
 //! Whether a deployment fits the static memory, before anything is allocated.
 
 use nrt_core::Capacities;
-use nrt_core::environment::{Environment, names};
+use nrt_core::environment::Environment;
 
 use super::say::say;
 use super::source::Sources;
@@ -42,12 +42,6 @@ pub(super) fn check(
             ));
             fits = false;
         }
-    }
-    let ring = capacities.ring as u64;
-    if let Some(entries) = environment.ring_entries.filter(|entries| *entries > ring) {
-        let name = names::MEMLOG_MAX_SIZE;
-        say(format_args!("{name}=\"{entries}\": character 1: expected at most {ring} entries, which the static memory holds"));
-        fits = false;
     }
     let weight_bytes = |model: usize| sources.get(model).map_or(0, |source| source.bytes());
     let demand = |only| Demand::of(deployment, &scratchpads, &weight_bytes, only);

@@ -95,7 +95,7 @@ pub struct Environment {
     pub zero_copy: bool,
     /// Largest write in bytes that may go through the PCI window; `None` = the default of the architecture.
     pub direct_write_bytes: Option<u32>,
-    /// Entries wanted in a device's event ring; the storage has a fixed number, and this may only ask for fewer.
+    /// Entries wanted in a device's event ring; the storage has a fixed number, and of more there are as many.
     pub ring_entries: Option<u64>,
     /// Memory table by usage instead of by class.
     pub verbose_memory_table: bool,

@@ -33,6 +33,7 @@ impl fmt::Display for Cause {
                 write!(f, "{size} bytes at offset {offset} do not lie inside {limit} bytes")
             }
             Self::TreeUnset => f.write_str("no context tree is installed"),
+            Self::ProcessHasRuntime => f.write_str("a runtime is open in this process already; close it first"),
             Self::TreeSet => f.write_str("a context tree is installed already"),
             Self::DeviceOutOfRange(device) => write!(f, "device index {device} does not exist"),
             Self::DeviceNotInUse(device) => write!(f, "device {device} is not in use by this process"),

@@ -51,8 +51,6 @@ pub enum Pool {
     Ranges,
     /// Lists and tables of placed variables, and the functions of staged microcode libraries.
     Tables,
-    /// Entries of a device's event ring.
-    EventRing,
 }
 
 impl Pool {
@@ -73,7 +71,6 @@ impl Pool {
             Self::Reservations => "reservations",
             Self::Ranges => "ranges of the reservations",
             Self::Tables => "tables of variables and library functions",
-            Self::EventRing => "event-ring entries",
         }
     }
 }
@@ -182,6 +179,8 @@ pub enum Cause {
     },
     /// The runtime is not open.
     NotOpen,
+    /// Another runtime of this process is open, see [`Config::side_by_side`](crate::Config::side_by_side).
+    ProcessHasRuntime,
     /// The storage is claimed already.
     StorageInUse,
     /// The storage is smaller than what is asked of it.

@@ -1,9 +1,18 @@
-//! Teardown (fact sheet `context-tree` §11): tolerant of a partial tree, never stops half-way.
+//! Teardown (fact sheet `context-tree` §11): the bring-up backwards, tolerant of a partial tree, never stops half-way.
+//!
+//! 1. Models, newest first; sets; tensors: what was made of the cores.
+//! 2. The process-wide pointer, before a record of the tree is touched.
+//! 3. Pass B backwards, from the last core to the first: execution queue, model database, library cache. Pages of the
+//!    scratchpad went with the models. From here on no core is in use: no device is closed before.
+//! 4. Pass A backwards, from the last device to the first: per core, last first, the GLOBAL heap with whatever hangs on it,
+//!    then the bounce buffer; then the device itself and its record.
+//! 5. The storage, and the claim of the process.
 
 use core::ptr::null_mut;
 use core::sync::atomic::Ordering::Relaxed;
 
-use crate::arena::MAX_DEVICES;
+use crate::abi::mla_t;
+use crate::arena::{MAX_CORES_PER_DEVICE, MAX_DEVICES};
 use crate::context::{self, ResolvedCore};
 use crate::driver::Driver;
 use crate::error::{Cause, Error, Result};
@@ -100,9 +109,8 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
     /// dropped. Nobody is inside.
     pub(super) fn destroy(&self) -> CloseReport {
         let mut report = CloseReport::default();
-        let opened = self.system.take_down(&mut report);
         // What was refused may have been in the way of something else: once more.
-        let refused = self.close_devices(self.close_devices(opened));
+        let refused = self.close_devices(self.system.take_down(&mut report));
         self.unclosed.store(refused, Relaxed);
         report.refused_requests += refused.count_ones();
         self.system.finish(&report);
@@ -112,6 +120,7 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
     /// Closes the devices of a bit map; gives those the driver refused.
     fn close_devices(&self, devices: u32) -> u32 {
         (0..MAX_DEVICES as u32)
+            .rev()
             .filter(|device| devices >> device & 1 != 0 && self.system.driver.close(*device).is_err())
             .fold(0, |refused, device| refused | 1 << device)
     }
@@ -127,7 +136,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
         models
     }
 
-    /// Takes down everything but the devices themselves; gives the bit map of those that are open. Nobody is inside.
+    /// Takes everything down; gives the bit map of the devices the driver refuses to close. Nobody is inside.
     fn take_down(&self, report: &mut CloseReport) -> u32 {
         self.remove_all_models(report);
         for index in 0..self.arenas.sets.touched() {
@@ -143,27 +152,12 @@ impl<D: Driver, H: Hooks> System<D, H> {
                 unsafe { self.tensor_discard(tensor) };
             }
         }
-        self.for_each_ready_core(|core| {
-            // SAFETY: the record of an owned core; nobody else is inside.
-            if unsafe { !(*core.tpb.as_ptr()).model_db.is_null() } {
-                self.ulib_destroy(core);
-            }
-            // SAFETY: nobody is inside; the GLOBAL heap of a ready core is live.
-            report.allocations += unsafe { self.allocator_destroy(self.global_allocator(core)) };
-            let (nodes, bytes) = self.retry_quarantine(core);
-            report.quarantined += nodes;
-            report.quarantined_bytes += bytes;
-            report.refused_requests += self.arenas.core(core.device, core.core).lost_mappings.load(Relaxed);
-        });
+        // Readers of the process-wide pointer must not find a tree that is being taken apart.
+        context::clear(&self.tree);
+        self.cores().rev().for_each(|core| self.core_destroy(&core));
         debug_assert_eq!(self.arenas.tables.live(), 0, "the lists of models and the functions of libraries went with them");
-        // The driver's own buffers, also of cores that were not ready: once, and what was refused once more.
-        let mut refused = 0;
-        self.for_each_core(|core| refused += self.bounce_destroy(core));
-        if refused != 0 {
-            self.for_each_core(|core| report.refused_requests += self.bounce_destroy(core));
-        }
-        report.device_bytes = self.device_bytes();
-        report.nodes = self.live_nodes();
+        let devices = self.settings.owned_devices().rev();
+        let refused = devices.fold(0, |refused, device| refused | u32::from(self.device_destroy(device, report)) << device);
         let arenas = &self.arenas;
         report.slots = arenas.group.live()
             + arenas.models.live()
@@ -172,10 +166,62 @@ impl<D: Driver, H: Hooks> System<D, H> {
             + arenas.storages.live()
             + arenas.sets.live()
             + arenas.set_entries.live();
-        // Readers of the process-wide pointer must not find a tree that is being taken apart.
-        context::clear(&self.tree);
-        let opened = self.settings.owned_devices().filter(|device| self.device_forget(*device));
-        opened.fold(0, |opened, device| opened | 1 << device)
+        refused
+    }
+
+    /// Pass B backwards for one core; one whose initialisation did not get there is passed over.
+    fn core_destroy(&self, core: &ResolvedCore) {
+        // SAFETY: the record of an owned core; nobody else is inside.
+        unsafe {
+            let tpb = core.tpb.as_ptr();
+            if (*tpb).model_db.is_null() {
+                return;
+            }
+            (*tpb).hw_exec_queue.pcore = null_mut();
+            (*tpb).model_db = null_mut();
+        }
+        self.ulib_destroy(core);
+    }
+
+    /// Pass A backwards for one device: the heaps and buffers of its cores, the device, its record. `true` when the driver
+    /// refuses to close it. One that was never opened is passed over.
+    fn device_destroy(&self, device: u32, report: &mut CloseReport) -> bool {
+        let Ok(mla) = self.tree.mla_by_device_id(device) else { return false };
+        let cores = || self.settings.owned_of(device).rev().filter_map(|core| self.tree.resolve(device, core).ok());
+        let mut refused = 0;
+        for core in cores() {
+            self.heap_destroy(&core, report);
+            refused += self.bounce_destroy(&core);
+        }
+        if refused != 0 {
+            // The driver's own buffers: what was refused once more, while the device is open.
+            report.refused_requests += cores().map(|core| self.bounce_destroy(&core)).sum::<u32>();
+        }
+        for core in cores() {
+            report.device_bytes += self.core_device_bytes(&core);
+            report.nodes += self.core_live_nodes(&core);
+        }
+        let refused = self.driver.close(device).is_err();
+        // SAFETY: nobody is inside and the process-wide pointer is cleared.
+        unsafe { self.device_forget(device, mla.as_ptr()) };
+        refused
+    }
+
+    /// Frees the GLOBAL heap of a core and whatever hangs on it, if its initialisation got that far.
+    fn heap_destroy(&self, core: &ResolvedCore, report: &mut CloseReport) {
+        // SAFETY: the record of an owned core; nobody else is inside; a heap that the record names is live.
+        unsafe {
+            let tpb = core.tpb.as_ptr();
+            if (*tpb).tpb_allocator.is_null() {
+                return;
+            }
+            report.allocations += self.allocator_destroy(self.global_allocator(core));
+            (*tpb).tpb_allocator = null_mut();
+        }
+        let (nodes, bytes) = self.retry_quarantine(core);
+        report.quarantined += nodes;
+        report.quarantined_bytes += bytes;
+        report.refused_requests += self.arenas.core(core.device, core.core).lost_mappings.load(Relaxed);
     }
 
     /// Empties the tree, says what is left, and releases the storage.
@@ -201,26 +247,20 @@ impl<D: Driver, H: Hooks> System<D, H> {
             );
         }
         self.arenas.release();
+        if self.settings.process_wide {
+            context::leave_process();
+        }
     }
 
-    /// Cores whose initialisation got as far as the GLOBAL heap.
-    fn for_each_ready_core(&self, mut visit: impl FnMut(&ResolvedCore)) {
-        self.for_each_core(|core| {
-            // SAFETY: the record of an owned core; nobody else is inside.
-            if unsafe { !(*core.tpb.as_ptr()).tpb_allocator.is_null() } {
-                visit(core);
-            }
-        });
-    }
-
+    /// Unloads every model, those of the last core first, and of a core the newest first.
     fn remove_all_models(&self, report: &mut CloseReport) {
-        for vnc in 0..self.settings.vcores {
+        for vnc in (0..self.settings.vcores).rev() {
             let Ok(core) = self.core(vnc, 0) else { continue };
-            // SAFETY: as above; a core without database has no models.
+            // SAFETY: the record of an owned core; nobody else is inside; a core without database has no models.
             if unsafe { (*core.tpb.as_ptr()).model_db.is_null() } {
                 continue;
             }
-            while let Some(id) = self.next_resident(&core, 0) {
+            while let Some(id) = self.newest_resident(&core) {
                 let Ok(mut removal) = self.begin_removal(vnc, id) else { break };
                 // Nobody is inside, so nobody holds a reference and the wait does not wait.
                 self.continue_removal(&mut removal, None);
@@ -230,28 +270,22 @@ impl<D: Driver, H: Hooks> System<D, H> {
         }
     }
 
-    /// Empties the record of a device; `true` when it was open.
-    fn device_forget(&self, device: u32) -> bool {
-        let Ok(mla) = self.tree.mla(device) else { return false };
-        // SAFETY: nobody is inside and the process-wide pointer is cleared.
+    /// Empties the record of a device.
+    ///
+    /// # Safety
+    /// `mla` is the record of `device`, and nobody uses it.
+    unsafe fn device_forget(&self, device: u32, mla: *mut mla_t) {
+        // SAFETY: by contract.
         unsafe {
-            let mla = mla.as_ptr();
-            if !(*mla).is_used {
-                return false;
-            }
             (*mla).is_used = false;
             (*mla).device_id = u32::MAX;
             (*mla).host_device_id = u32::MAX;
             (*mla).device = null_mut();
             (*mla).dmem_logger.entries = null_mut();
-            for core in 0..self.settings.cores_per_device {
-                let tpb = &raw mut (*mla)._tpbs[core as usize];
-                (*tpb).tpb_allocator = null_mut();
-                (*tpb).model_db = null_mut();
-                (*mla).tpb_map.map[core as usize] = 0;
-                self.arenas.core(device, core).live_nodes.store(0, Relaxed);
-            }
+            (*mla).tpb_map.map = [0; MAX_CORES_PER_DEVICE];
         }
-        true
+        for core in 0..self.settings.cores_per_device {
+            self.arenas.core(device, core).live_nodes.store(0, Relaxed);
+        }
     }
 }

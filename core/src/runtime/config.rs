@@ -27,7 +27,7 @@ pub struct Config<H> {
     /// of two cores; where it is not possible the log says so and the scratchpad is cut into pages.
     pub contiguous_scratchpad: bool,
     /// Entries of a device's event ring, dealt evenly to its owned cores (at least one each); 0 = no ring, `None` = as many
-    /// as the storage has. More than the storage has is refused.
+    /// as the storage has. Of more than that there are as many as the storage has, and the log says so.
     pub ring_entries: Option<u64>,
     /// Copies to and from device memory without the bounce buffer (`NEURON_RT_DBG_ZEROCOPY`) where the driver advertises it;
     /// not on SUNDA, whose driver advertises and refuses it. Off by default.
@@ -35,8 +35,8 @@ pub struct Config<H> {
     /// Zero-copy writes of at most this many bytes may go through the PCI window (`NEURON_RT_DBG_DIRECT_BAR4_WRITE_SIZE`);
     /// `None` = the default of the architecture: 4096, but 0 on SUNDA.
     pub direct_write_bytes: Option<u32>,
-    /// Makes this the runtime of the process: its tree becomes the process-wide `tdrv_ctx_0` before any device is opened, and
-    /// init refuses when another runtime is that already.
+    /// Makes this the runtime of the process, as it is by default: its tree becomes the process-wide `tdrv_ctx_0` before any
+    /// device is opened, and init refuses while another runtime is that. See [`side_by_side`](Self::side_by_side).
     pub process_wide: bool,
     /// Memory tables with one column per usage instead of one per class.
     pub verbose_memory_table: bool,
@@ -60,10 +60,24 @@ impl<H> Config<H> {
             ring_entries: None,
             zero_copy: false,
             direct_write_bytes: None,
-            process_wide: false,
+            process_wide: true,
             verbose_memory_table: false,
             look_ups: LookUps::LockFree,
         }
+    }
+
+    /// Lets this runtime stand beside others of the process, each with a storage of its own: it is not refused because of
+    /// them, nor they because of it, and no debugger finds it by name. For tests and simulations: on a device, runtimes of one
+    /// process would share the driver's state, and the first close would take it from the others.
+    ///
+    /// ```
+    /// let config = nrt_core::Config::new(()).side_by_side();
+    /// assert!(!config.process_wide);
+    /// ```
+    #[must_use]
+    pub const fn side_by_side(mut self) -> Self {
+        self.process_wide = false;
+        self
     }
 
     /// What the environment says, with these platform services.
@@ -91,7 +105,7 @@ impl<H> Config<H> {
             ring_entries: environment.ring_entries,
             zero_copy: environment.zero_copy,
             direct_write_bytes: environment.direct_write_bytes,
-            process_wide: false,
+            process_wide: true,
             verbose_memory_table: environment.verbose_memory_table,
             look_ups: LookUps::LockFree,
         }

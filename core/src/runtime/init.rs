@@ -1,6 +1,6 @@
 //! Bring-up (fact sheet `context-tree` §10, without the engines).
 //!
-//! 1. Claim the storage, write the empty tree; the runtime of the process installs it (a second one is refused here).
+//! 1. Claim the storage and the process (a second runtime is refused here), write the empty tree and install it.
 //! 2. Ask the driver what there is; settle the logical cores and which of them are ours.
 //! 3. Read the routing ids, write the table of logical cores.
 //! 4. Pass A, per device with a core of ours: open it, write its record; per core bounce buffer and GLOBAL heap; the ledger.
@@ -35,7 +35,8 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
     /// Brings up the selected cores of the devices the driver offers. All or nothing: on an error the storage is free again.
     ///
     /// # Errors
-    /// `NRT_FAILURE` when the storage is in use or a driver request fails; `NRT_INVALID` when there is no device, or the
+    /// `NRT_FAILURE` when the storage is in use, when another runtime is open in this process (unless the configuration is
+    /// [`side_by_side`](Config::side_by_side)), or when a driver request fails; `NRT_INVALID` when there is no device, or the
     /// configuration does not fit the machine; `NRT_RESOURCE` when the storage is too small for it;
     /// `NRT_FAIL_HOST_MEM_ALLOC` when the driver has no pinned host memory for the bounce buffers.
     pub fn init<S: AnyStorage + ?Sized>(storage: &'static S, driver: D, config: Config<H>) -> Result<Self> {
@@ -45,6 +46,9 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
     // Not inlined, as the other steps of the bring-up: each has a frame of its own, which short offsets reach.
     #[inline(never)]
     fn init_erased(arenas: Arenas, driver: D, config: Config<H>) -> Result<Self> {
+        if config.process_wide {
+            context::enter_process().inspect_err(|_| arenas.release())?;
+        }
         // SAFETY: the storage is claimed, lives for ever, and this is the initialisation.
         let tree = unsafe { Tree::new(arenas.tree) };
         // SAFETY: nobody else uses the tree.
@@ -55,6 +59,9 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
             Err(error) => {
                 context::clear(&tree);
                 arenas.release();
+                if config.process_wide {
+                    context::leave_process();
+                }
                 return Err(error);
             }
         };

@@ -123,8 +123,8 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
         Ok(self.calling(None, || look(&self.system.tree)))
     }
 
-    /// Makes this runtime's tree the process-wide `tdrv_ctx_0`, where debuggers and analysers look for it. A runtime that was
-    /// configured as the runtime of its process has done so already.
+    /// Makes the tree of a runtime that stands [`side_by_side`](Config::side_by_side) with others the process-wide
+    /// `tdrv_ctx_0`, where debuggers and analysers look for it. The runtime of the process has done so in init.
     ///
     /// # Errors
     /// `NRT_FAILURE` when the process has one already, `NRT_CLOSED` after close.

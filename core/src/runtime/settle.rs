@@ -37,7 +37,11 @@ pub(super) fn settle<D: Driver, H: Hooks>(arenas: &Arenas, driver: &D, config: &
     capacity(Pool::Models, logical_core_size.into(), arenas.capacities.models as u64)?;
     let ring = u64::from(arenas.ring(0).len);
     let ring_entries = config.ring_entries.unwrap_or(ring);
-    capacity(Pool::EventRing, ring_entries, ring)?;
+    if ring_entries > ring {
+        // The documented default is 1,048,576: whoever sets it gets what there is, and is told.
+        let name = names::MEMLOG_MAX_SIZE;
+        config.hooks.log(Level::Warn, format_args!("{name}: {ring_entries} entries are wanted, a device has room for {ring}"));
+    }
     let contiguous = scratchpad::contiguous_gate(arch, logical_core_size, probe.features);
     if let (true, Err(why_not)) = (config.contiguous_scratchpad, contiguous) {
         config.hooks.log(Level::Warn, format_args!("no contiguous scratchpad: {why_not}; it is cut into pages"));
@@ -49,7 +53,7 @@ pub(super) fn settle<D: Driver, H: Hooks>(arenas: &Arenas, driver: &D, config: &
         logical_core_size,
         first_vcore,
         vcores,
-        ring_entries: ring_entries as u32,
+        ring_entries: ring_entries.min(ring) as u32,
         scratchpad_page_size: config.scratchpad_page_size,
         scratchpad_on_single_core: config.scratchpad_on_single_core,
         contiguous_scratchpad: config.contiguous_scratchpad && contiguous.is_ok(),
@@ -58,6 +62,7 @@ pub(super) fn settle<D: Driver, H: Hooks>(arenas: &Arenas, driver: &D, config: &
         window_bytes: config.direct_write_bytes.unwrap_or(arch.direct_write_bytes()),
         verbose_memory_table: config.verbose_memory_table,
         look_ups: config.look_ups,
+        process_wide: config.process_wide,
     })
 }
 

@@ -11,7 +11,7 @@
 //! target/x86_64-unknown-linux-gnu/release/read corpus/read -timeout=15 -rss_limit_mb=1500 -max_total_time=900
 //! ```
 //!
-//! Where there is no libFuzzer, `NRT_HOSTILE_ROUNDS=100000 cargo test --package nrt-layout --test hostile` damages the same
+//! Where there is no libFuzzer, `NRT_HOSTILE_ROUNDS=100000 cargo test --package nrt-layout --test layout hostile::` damages the same
 //! files without looking at coverage.
 #![no_main]
 

@@ -25,4 +25,4 @@ for file in "$@"; do
     files+=("$(realpath "$file")")
 done
 cd "$root"
-NRT_TOOLS_REQUIRED=pahole LAYOUT_PAHOLE_FILES="${files[*]:-}" cargo test --package nrt-layout --test pahole -- --nocapture
+NRT_TOOLS_REQUIRED=pahole LAYOUT_PAHOLE_FILES="${files[*]:-}" cargo test --package nrt-layout --test layout pahole:: -- --nocapture

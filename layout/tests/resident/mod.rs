@@ -57,7 +57,6 @@ fn stays_until_it_is_looked_at() {
     let _ = std::fs::write("/proc/self/coredump_filter", "0x31");
     let driver = Sim::new(&MODELLED, SimConfig::new(Arch::Cayman), &Memory).expect("a modelled driver");
     let runtime = Runtime::init(&STORAGE, driver, Config::new(LinuxHooks::new())).expect("a runtime");
-    runtime.install().expect("the first tree of this process");
     let mut loaded = Vec::new();
     for (vnc, name, bytes) in [(0, "alpha", 3 << 20), (1, "beta", 5 << 20)] {
         let regions = [region(bytes)];

@@ -109,7 +109,7 @@ fn the_core_gives_these_statuses() {
     // SAFETY: a zeroed storage is a valid one.
     let storage: &'static SmallStorage = Box::leak(unsafe { Box::new_zeroed().assume_init() });
     let driver = Setup::sunda().connect();
-    let start = || Runtime::init(storage, &driver, Config::new(LinuxHooks::new()));
+    let start = || Runtime::init(storage, &driver, Config::new(LinuxHooks::new()).side_by_side());
     for errno in [Errno::ENOMEM, Errno::EINVAL, Errno::EINTR, Errno::EACCES] {
         driver.system().fail::<MemAllocV2Mt64<'_>>(-errno.0);
         let error = start().err().expect("there are no bounce buffers");

@@ -25,7 +25,7 @@ fn storage() -> &'static SmallStorage {
 
 /// One life of a runtime. Whatever fails, the runtime is closed.
 fn life(storage: &'static SmallStorage, driver: &LinuxDriver<Fake>) -> Result<()> {
-    let mut config = Config::new(LinuxHooks::new());
+    let mut config = Config::new(LinuxHooks::new()).side_by_side();
     config.scratchpad_page_size = 4 << 20;
     let runtime = Runtime::init(storage, driver, config)?;
     let served = serve(&runtime);

@@ -107,7 +107,13 @@ impl Kernel {
     /// Whether the process is attached.
     #[must_use]
     pub fn is_attached(&self, pid: u32, device: u32) -> bool {
-        self.device(device).is_ok_and(|state| state.slot_of(pid).is_some())
+        self.opens(pid, device) != 0
+    }
+
+    /// How many opens of the device the process has that were not closed; 0 when it is not attached.
+    #[must_use]
+    pub fn opens(&self, pid: u32, device: u32) -> u32 {
+        self.device(device).ok().and_then(|state| Some(state.slots[state.slot_of(pid)?].opens)).unwrap_or(0)
     }
 
     /// Totals of the attached processes, in the order of their slots.

@@ -27,7 +27,7 @@ pub(super) fn basic(call: &mut Call<'_>) -> Outcome {
 /// `DRIVER_INFO_GET`: 24 bytes, whatever size is asked for.
 pub(super) fn driver(call: &mut Call<'_>) -> Outcome {
     let config = call.kernel.config();
-    let (arch, revision, features) = (config.arch as u32, config.revision.into(), config.version.features());
+    let (arch, revision, features) = (config.arch as u32, config.revision.into(), config.features());
     call.put_u32(0, arch);
     call.put_u32(4, revision);
     call.put_u32(8, 0);
@@ -73,7 +73,8 @@ pub(super) fn device(call: &mut Call<'_>) -> Outcome {
 
 /// `HOST_DEVICE_ID`.
 pub(super) fn host_device_id(call: &mut Call<'_>) -> Outcome {
-    call.put_u32(0, call.device);
+    let id = call.kernel.config().host_device_id(call.device);
+    call.put_u32(0, id);
     call.write_back()
 }
 

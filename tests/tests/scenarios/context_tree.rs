@@ -17,7 +17,7 @@ use crate::plans::refused;
 use crate::raw::{mla, tpb};
 
 fn devices(arch: Arch, devices: u32) -> TestRuntime {
-    open(driver(SimConfig { devices, ..SimConfig::new(arch) }), Config::new(LinuxHooks::new()))
+    open(driver(SimConfig { devices, ..SimConfig::new(arch) }), Config::new(LinuxHooks::new()).side_by_side())
 }
 
 fn invalid(cause: Cause) -> Error {
@@ -82,7 +82,7 @@ fn the_resolver_checks_what_the_original_asserts() {
 fn a_tree_can_be_looked_at_while_its_runtime_is_open_only() {
     let driver = one_device(Arch::Cayman);
     let storage: &'static TestStorage = storage();
-    let init = || Runtime::init(storage, driver, Config::new(LinuxHooks::new())).unwrap();
+    let init = || Runtime::init(storage, driver, Config::new(LinuxHooks::new()).side_by_side()).unwrap();
     let first = init();
     // Whoever looks is inside: nothing is taken down under the eyes.
     let busy = Error { status: Status::ExecNcBusy, cause: Cause::Busy { operations: 1, models: 0 } };
@@ -196,7 +196,7 @@ fn without_the_routing_request_the_map_is_empty_and_the_accessor_fails() {
     let driver = one_device(Arch::Cayman);
     driver.watch(&[Call::RoutingIds]);
     driver.fail_nth(1, Errno::EINVAL);
-    let runtime = open(driver, Config::new(LinuxHooks::new()));
+    let runtime = open(driver, Config::new(LinuxHooks::new()).side_by_side());
     let unset = Error { status: Status::Failure, cause: Cause::TreeUnset };
     runtime.with_tree(|tree| assert_eq!(tree.routing_ids(), Err(unset))).unwrap();
     // SAFETY: the record of an open tree.
@@ -212,16 +212,64 @@ fn without_the_routing_request_the_family_decides_where_it_is_known() {
         driver.watch(&[Call::RoutingIds]);
         driver.fail_nth(1, Errno::EINVAL);
         let instance = Instance { family, ..Instance::UNKNOWN };
-        let runtime = open(driver, Config { instance, ..Config::new(LinuxHooks::new()) });
+        let runtime = open(driver, Config { instance, ..Config::new(LinuxHooks::new()).side_by_side() });
         assert_eq!(runtime.instance(), instance);
         runtime.with_tree(|tree| assert_eq!(tree.routing_ids(), Ok(map))).unwrap();
         assert_eq!([0, 1, 2].map(|device| runtime.routing_id(device)), [map[0], map[1], map[2]].map(|id| Ok(Some(id))));
         finish(&runtime);
     }
     // MARIANA has a family of its own, which has no map.
-    let runtime = open(one_device(Arch::Mariana), Config::new(LinuxHooks::new()));
+    let runtime = open(one_device(Arch::Mariana), Config::new(LinuxHooks::new()).side_by_side());
     assert_eq!(runtime.instance(), Instance { family: Family::TRN3, size: Size::_2XL, ..Instance::UNKNOWN });
     finish(&runtime);
+}
+
+/// A container shows devices 5, 6, 7 of a host as 0, 1, 2.
+#[test]
+fn a_container_keeps_the_hosts_ids_apart_from_its_own() {
+    let machine = SimConfig { devices: 3, first_host_device: 5, ..SimConfig::new(Arch::Sunda) };
+    let none = |id| Err(invalid(Cause::DeviceNotInUse(id)));
+    let shows = |runtime: &TestRuntime, first: u32, ids: [Option<u32>; 3]| {
+        for (device, id) in (0..3).zip(ids) {
+            let host = first + device;
+            assert_eq!((runtime.host_device_id(device), runtime.device_by_host_id(host)), (Ok(host), Ok(device)));
+            assert_eq!(runtime.routing_id(device), Ok(id), "device {device}");
+            // SAFETY: the record of an open tree, written during init only.
+            unsafe {
+                let mla = mla(runtime, device);
+                assert_eq!(((*mla).device_id, (*mla).host_device_id, (*mla).routing_id), (device, host, id.unwrap_or(u32::MAX)));
+            }
+            let found = runtime.with_tree(|tree| (tree.mla_by_host_device_id(host), tree.mla_by_device_id(device))).unwrap();
+            assert_eq!(found.0, found.1);
+        }
+        for stranger in (0..first).chain([first + 3, u32::MAX]) {
+            assert_eq!(runtime.device_by_host_id(stranger), none(stranger));
+        }
+        assert_eq!(runtime.host_device_id(3), none(3));
+        finish(runtime);
+    };
+    let torus = [0, 2, 6, 4, 1, 3, 7, 5];
+    // 1. The driver's map, by the host's numbers.
+    let runtime = open(driver(machine), Config::new(LinuxHooks::new()).side_by_side());
+    runtime.with_tree(|tree| assert_eq!(tree.routing_ids(), Ok(&torus[..]))).unwrap();
+    shows(&runtime, 5, [Some(3), Some(7), Some(5)]);
+    // 2. The map of the family, where the driver does not know the request; that of INF2 ends at 12.
+    for (family, first, ids) in [
+        (Family::TRN1, 5, [Some(3), Some(7), Some(5)]),
+        (Family::TRN1N, 14, [Some(14), Some(12), None]),
+        (Family::INF2, 10, [Some(10), Some(11), None]),
+        (Family::INF1, 5, [None; 3]),
+    ] {
+        let driver = driver(SimConfig { first_host_device: first, ..machine });
+        driver.watch(&[Call::RoutingIds]);
+        driver.fail_nth(1, Errno::EINVAL);
+        let instance = Instance { family, ..Instance::UNKNOWN };
+        shows(&open(driver, Config { instance, ..Config::new(LinuxHooks::new()).side_by_side() }), first, ids);
+    }
+    // 3. Beyond the 32 entries of the tree a device has a host id and no routing id.
+    let runtime = open(driver(SimConfig { first_host_device: 30, ..machine }), Config::new(LinuxHooks::new()).side_by_side());
+    runtime.with_tree(|tree| assert_eq!(tree.routing_ids().unwrap().len(), 32)).unwrap();
+    shows(&runtime, 30, [Some(30), Some(31), None]);
 }
 
 #[test]
@@ -230,7 +278,7 @@ fn any_other_failure_of_the_routing_request_fails_init() {
     driver.watch(&[Call::RoutingIds]);
     driver.fail_nth(1, Errno::EIO);
     let storage: &'static TestStorage = storage();
-    let error = refused(Runtime::init(storage, driver, Config::new(LinuxHooks::new())));
+    let error = refused(Runtime::init(storage, driver, Config::new(LinuxHooks::new()).side_by_side()));
     let cause = Cause::Driver { call: Call::RoutingIds, device: 0, errno: Errno::EIO };
     assert_eq!(error, Error { status: Status::Failure, cause });
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use nrt_core::driver::{Call, Driver as _};
 use nrt_core::environment::{CoreSelection, Environment};
 use nrt_core::hooks::Level;
-use nrt_core::{Arch, Cause, Config, Error, Placement, Pool, Result, Runtime, Status, Usage};
+use nrt_core::{Arch, Cause, Config, Error, Placement, Result, Runtime, Status, Usage};
 use nrt_linux::hooks::LinuxHooks;
 use nrt_sim::{Live, SimConfig};
 use nrt_tests::{TestDriver, TestRuntime, TestStorage, driver, storage};
@@ -13,7 +13,7 @@ use nrt_tests::{TestDriver, TestRuntime, TestStorage, driver, storage};
 use crate::books::{MIB, assert_quiet};
 use crate::plans::{device, load, load_arena, refused, region};
 use crate::raw;
-use crate::recorder::Recorder;
+use crate::recorder::{Recorder, recorded};
 
 fn machine(arch: Arch, devices: u32) -> TestDriver {
     driver(SimConfig { devices, ..SimConfig::new(arch) })
@@ -21,7 +21,7 @@ fn machine(arch: Arch, devices: u32) -> TestDriver {
 
 fn init(driver: TestDriver, size: Option<u32>, cores: CoreSelection) -> Result<TestRuntime> {
     let fresh: &'static TestStorage = storage();
-    Runtime::init(fresh, driver, Config { logical_core_size: size, cores, ..Config::new(LinuxHooks::new()) })
+    Runtime::init(fresh, driver, Config { logical_core_size: size, cores, ..Config::new(LinuxHooks::new()).side_by_side() })
 }
 
 const fn exact(first: u32, count: u32) -> CoreSelection {
@@ -195,7 +195,7 @@ fn a_single_core_scratchpad_needs_both_cores_of_the_hbm() {
         logical_core_size: Some(1),
         cores: exact(1, 2),
         scratchpad_on_single_core: true,
-        ..Config::new(LinuxHooks::new())
+        ..Config::new(LinuxHooks::new()).side_by_side()
     };
     let runtime = Runtime::init(fresh, driver, config).unwrap();
     let error = refused(load_arena(&runtime.core(0).unwrap(), MIB));
@@ -271,7 +271,7 @@ fn the_environment_becomes_a_configuration_in_one_call() {
     ];
     let environment = Environment::parse(&variables, &machine).unwrap();
     let fresh: &'static TestStorage = storage();
-    let runtime = Runtime::init(fresh, driver, Config::from_environment(LinuxHooks::new(), &environment)).unwrap();
+    let runtime = Runtime::init(fresh, driver, Config::from_environment(LinuxHooks::new(), &environment).side_by_side()).unwrap();
     assert_eq!((runtime.logical_core_size(), runtime.first_logical_core(), runtime.logical_cores()), (1, 9, 3));
     let arena = load_arena(&runtime.core(0).unwrap(), 1).unwrap();
     assert_eq!(runtime.device_bytes(), 2 * MIB, "one page of the configured size");
@@ -299,7 +299,7 @@ fn a_count_beside_a_list_is_warned_of() {
         let environment = Environment::parse(variables, &driver.probe().unwrap()).unwrap();
         let recorder = Recorder::leak();
         let fresh: &'static TestStorage = storage();
-        let runtime = Runtime::init(fresh, driver, Config::from_environment(recorder, &environment)).unwrap();
+        let runtime = Runtime::init(fresh, driver, Config::from_environment(recorder, &environment).side_by_side()).unwrap();
         assert_eq!(recorder.take(Level::Warn), lines, "{variables:?}");
         if !lines.is_empty() {
             assert_eq!((runtime.first_logical_core(), runtime.logical_cores()), (2, 2));
@@ -318,7 +318,7 @@ fn a_ring_is_dealt_to_the_owned_cores_and_may_be_off() {
             logical_core_size: Some(1),
             cores: exact(0, count),
             ring_entries: entries,
-            ..Config::new(LinuxHooks::new())
+            ..Config::new(LinuxHooks::new()).side_by_side()
         };
         let runtime = Runtime::init(fresh, driver, config).unwrap();
         let core = runtime.core(1).unwrap();
@@ -341,9 +341,14 @@ fn a_ring_is_dealt_to_the_owned_cores_and_may_be_off() {
         assert_eq!(seen, newest, "{entries:?}");
         close(&runtime, 1);
     }
-    let fresh: &'static TestStorage = storage();
-    let config = Config { ring_entries: Some(257), ..Config::new(LinuxHooks::new()) };
-    let error = refused(Runtime::init(fresh, machine(Arch::Cayman, 1), config));
-    let cause = Cause::Capacity { pool: Pool::EventRing, need: 257, have: 256 };
-    assert_eq!(error, Error { status: Status::Resource, cause });
+    // More than there is room for is what there is, and a line in the log: the documented default too.
+    for (entries, told) in [(256, false), (257, true), (1_048_576, true), (u64::MAX, true)] {
+        let runtime = recorded(machine(Arch::Cayman, 1), |config| config.ring_entries = Some(entries));
+        let line = format!("NEURON_RT_DEBUG_MEMLOG_MAX_SIZE: {entries} entries are wanted, a device has room for 256");
+        assert_eq!(runtime.hooks().take(Level::Warn), told.then_some(line).as_slice());
+        let ledger = runtime.with_tree(|tree| tree.mla(0)).unwrap().unwrap().as_ptr();
+        // SAFETY: the record of an open device.
+        assert_eq!(unsafe { (*ledger).dmem_logger.max_entries }, 256);
+        assert!(runtime.close(None).unwrap().is_clean());
+    }
 }

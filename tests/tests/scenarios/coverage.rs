@@ -7,16 +7,41 @@ use std::path::Path;
 fn every_named_test_exists() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let page = fs::read_to_string(root.join("docs/coverage.md")).unwrap();
+    let source = |file: &str| {
+        let file = if file.contains('/') { file.into() } else { format!("tests/tests/scenarios/{file}.rs") };
+        fs::read_to_string(root.join(&file)).unwrap_or_else(|error| panic!("{file}: {error}"))
+    };
     let mut named = 0;
     // What stands between backticks: every second piece.
-    for quoted in page.split('`').skip(1).step_by(2) {
-        let Some((file, test)) = quoted.split_once("::").filter(|(_, test)| *test != "name") else { continue };
-        let file = if file.contains('/') { file.into() } else { format!("tests/tests/scenarios/{file}.rs") };
-        let source = fs::read_to_string(root.join(&file)).unwrap_or_else(|error| panic!("{file}: {error}"));
-        assert!(source.contains(&format!("fn {test}()")), "{file} has no test {test}");
-        named += 1;
+    let pieces: Vec<_> = page.split('`').collect();
+    for pair in pieces[1..].chunks(2) {
+        if let Some((file, test)) = pair[0].split_once("::").filter(|(_, test)| *test != "name") {
+            assert!(is_test(&source(file), test), "{file} has no test {test}");
+            named += 1;
+        } else if pair.get(1).is_some_and(|behind| behind.starts_with(" (all)")) && !root.join(pair[0]).is_dir() {
+            assert!(source(pair[0]).contains("#[test]"), "{} has no test", pair[0]);
+        }
     }
     assert!(named > 100, "{named} tests named");
+}
+
+/// Whether a function of this name stands in the file with `#[test]` above it, among its attributes and comments.
+fn is_test(source: &str, name: &str) -> bool {
+    let lines: Vec<_> = source.lines().map(str::trim).collect();
+    let head = format!("fn {name}()");
+    let belongs = |line: &&&str| line.starts_with("#[") || line.starts_with("//");
+    let tested = |at: usize| lines[..at].iter().rev().take_while(belongs).any(|line| *line == "#[test]");
+    lines.iter().enumerate().any(|(at, line)| line.starts_with(&head) && tested(at))
+}
+
+#[test]
+fn a_helper_is_no_test() {
+    let source =
+        "#[test]\n/// Why.\n#[expect(lint)]\nfn one() {}\n\n#[test]\nfn two() {}\nfn three() {}\n// #[test]\nfn four() {}\n";
+    assert_eq!(
+        ["one", "two", "three", "four", "on", "five"].map(|name| is_test(source, name)),
+        [true, true, false, false, false, false]
+    );
 }
 
 /// Sections of each description.

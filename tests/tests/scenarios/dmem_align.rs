@@ -20,7 +20,7 @@ fn aligned<'r>(core: &Core<'r>, bytes: u64, align: u64) -> TestDmem<'r> {
 }
 
 /// Makes the driver one that cannot align.
-fn forget_alignment(runtime: &TestRuntime) {
+pub(crate) fn forget_alignment(runtime: &TestRuntime) {
     runtime.driver().watch(&[Call::Alloc]);
     runtime.driver().fail_nth(1, Errno::ENOTSUPP);
     drop(aligned(&runtime.core(0).unwrap(), 1, 8192));

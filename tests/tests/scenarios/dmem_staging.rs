@@ -126,7 +126,10 @@ fn a_buffer_that_cannot_be_settled_is_not_used() {
 
 /// Without the bounce buffer: on request, where the driver advertises it, not on SUNDA.
 fn straight(arch: Arch, version: DriverVersion, zero_copy: bool) -> TestRuntime {
-    open(driver(SimConfig { version, ..SimConfig::new(arch) }), Config { zero_copy, ..Config::new(LinuxHooks::new()) })
+    open(
+        driver(SimConfig { version, ..SimConfig::new(arch) }),
+        Config { zero_copy, ..Config::new(LinuxHooks::new()).side_by_side() },
+    )
 }
 
 #[test]

@@ -6,7 +6,13 @@
 use std::mem::{align_of, offset_of, size_of};
 
 use nrt_core::abi::*;
-use nrt_core::{Location, Usage};
+use nrt_core::model::SubgraphPlan;
+use nrt_core::{Arch, Location, Usage};
+use nrt_tests::runtime;
+
+use crate::books::finish;
+use crate::plans::{NOTHING, load};
+use crate::ulib::LIBRARY;
 
 #[test]
 fn e01_the_microcode_slots_tile_the_core_record() {
@@ -47,9 +53,15 @@ fn e07_the_descriptor_is_the_devices() {
 
 #[test]
 fn e08_the_load_plan_hangs_on_a_pointer() {
-    // A header with an array behind it could not be embedded: the struct goes on for 128 bytes.
-    assert_eq!((offset_of!(kbin_t, mem_ref_set), size_of::<kbin_t>()), (296, 424));
-    assert_eq!(size_of::<*mut kbin_mem_ref_set_t>(), 8);
+    // The header has 24 bytes and an array of records behind it. Embedded it would push what follows to 320; here 8 bytes lead
+    // to it, and the struct goes on for 120.
+    assert_eq!((offset_of!(kbin_t, mem_ref_set), size_of::<kbin_mem_ref_set_t>()), (296, 24));
+    assert_eq!(offset_of!(kbin_t, unk_130), 304);
+    assert_eq!(size_of::<kbin_t>(), 424);
+    // SAFETY: zeroed memory is a valid `kbin_t`, whose pointers are null.
+    let kbin: kbin_t = unsafe { std::mem::zeroed() };
+    let hung: *mut kbin_mem_ref_set_t = kbin.mem_ref_set;
+    assert!(hung.is_null());
 }
 
 #[test]
@@ -77,6 +89,33 @@ fn e11_the_second_configuration_block() {
         offset_of!(gcfg, experimental_contiguous_scratchpad),
     );
     assert_eq!(offsets, (184, 232, 116, 112));
+}
+
+#[test]
+fn e12_sunda_is_2_and_cayman_is_3() {
+    // Name, number, cores of a device, cores of a logical core, whether libraries are staged.
+    for (arch, name, number, cores, size, stages) in [
+        (Arch::Sunda, "sunda", 2, 2, 1, true),
+        (Arch::Cayman, "cayman", 3, 8, 2, false),
+        (Arch::Mariana, "mariana", 4, 8, 2, false),
+    ] {
+        let runtime = runtime(arch);
+        let core = runtime.core(0).unwrap();
+        let target = runtime
+            .with_tree(|tree| {
+                // SAFETY: the tree of an open runtime, written during init only.
+                unsafe { (*tree.as_ptr()).target.0 }
+            })
+            .unwrap();
+        assert_eq!((arch.to_string().as_str(), arch as u32, target), (name, number, number));
+        assert_eq!((arch.cores_per_device(), runtime.logical_core_size()), (cores, size));
+        let model = load(&core, SubgraphPlan { libraries: &[LIBRARY], ..NOTHING }).unwrap();
+        assert_eq!(core.library_users(0), Ok((u32::from(stages), stages)), "{arch}");
+        model.unload().unwrap();
+        finish(&runtime);
+    }
+    let c = [al_hal_tpb_arch_type_t::AL_HAL_TPB_ARCH_TYPE_SUNDA.0, al_hal_tpb_arch_type_t::AL_HAL_TPB_ARCH_TYPE_CAYMAN.0];
+    assert_eq!(c, [2, 3]);
 }
 
 #[test]

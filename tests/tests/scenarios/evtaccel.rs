@@ -4,8 +4,8 @@ use nrt_core::model::{Carveout, ModelPlan, SubgraphPlan};
 use nrt_core::{Arch, CarveoutRule, Cause, Error, Status};
 use nrt_tests::{TestRuntime, runtime};
 
-use crate::books::{books, finish};
-use crate::plans::{NOTHING, load, refused};
+use crate::books::{MIB, books, finish};
+use crate::plans::{NOTHING, load, refused, weights};
 use crate::raw;
 
 const RIGHT: Carveout = Carveout { kind: 1, partition_start: 0, partition_count: 128, offset: 0x37FF8, size: 8 };
@@ -49,14 +49,17 @@ fn each_rule_is_checked_in_its_order_and_a_broken_one_refuses_the_load() {
         (Carveout { size: 4, ..RIGHT }, CarveoutRule::Size),
         (Carveout { size: 16, ..RIGHT }, CarveoutRule::Size),
     ];
+    let full = SubgraphPlan { regions: &[weights(5000)], local_scratchpad_bytes: MIB, ..NOTHING };
+    runtime.driver().watch_all();
     for (carveout, rule) in cases {
-        let broken = SubgraphPlan { carveouts: &[carveout], ..NOTHING };
+        let broken = SubgraphPlan { carveouts: &[carveout], ..full };
         let expected = Error { status: Status::Invalid, cause: Cause::Carveout(rule) };
         assert_eq!(refused(load(&core, broken)), expected);
         // Also on the second core.
-        assert_eq!(refused(core.load(&ModelPlan { name: "m", subgraphs: &[NOTHING, broken] })), expected);
+        assert_eq!(refused(core.load(&ModelPlan { name: "m", subgraphs: &[full, broken] })), expected);
     }
-    assert_eq!(books(&runtime), before);
+    // Before a byte of the weights is placed or staged.
+    assert_eq!((runtime.driver().seen(), books(&runtime)), (0, before));
     finish(&runtime);
 }
 
@@ -66,8 +69,9 @@ fn the_first_reservation_of_the_kind_decides() {
     let wrong = Carveout { size: 4, ..RIGHT };
     let core = runtime.core(0).unwrap();
     load(&core, SubgraphPlan { carveouts: &[RIGHT, wrong], ..NOTHING }).unwrap().unload().unwrap();
-    let error = refused(load(&core, SubgraphPlan { carveouts: &[wrong, RIGHT], ..NOTHING }));
-    assert_eq!(error.cause, Cause::Carveout(CarveoutRule::Size));
+    runtime.driver().watch_all();
+    let error = refused(load(&core, SubgraphPlan { carveouts: &[wrong, RIGHT], regions: &[weights(5000)], ..NOTHING }));
+    assert_eq!((error.cause, runtime.driver().seen()), (Cause::Carveout(CarveoutRule::Size), 0));
     finish(&runtime);
 }
 

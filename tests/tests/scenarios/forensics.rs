@@ -1,8 +1,10 @@
 //! `dmem` §15: what is told when memory runs out.
 
 use std::sync::Barrier;
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
+use nrt_core::abi::tpb_sunda_t;
 use nrt_core::driver::{Call, Errno};
 use nrt_core::hooks::Level;
 use nrt_core::model::{SubgraphPlan, UcodeLibrary};
@@ -45,8 +47,12 @@ fn the_report_of_a_full_hbm_word_for_word() {
     let tensor = core.tensor(Placement::Device, 512 * KIB, "x").unwrap();
     let other = runtime.core(1).unwrap().allocate(0, &device(7 * KIB, Usage::DmaRingIo)).unwrap();
     runtime.hooks().take(Level::Info);
+    let mapped = runtime.hooks().host_maps();
+    runtime.driver().watch_all();
     let error = refused(core.tensor(Placement::Device, 32 * GIB, "kv \"cache\""));
     assert_eq!(error.status, Status::Resource);
+    // The refused request and the driver's list: the report itself allocates nothing, neither there nor from the platform.
+    assert_eq!((runtime.driver().seen(), runtime.hooks().host_maps()), (2, mapped));
     let lines = |level| runtime.hooks().take(level).iter().map(|line| line.clone() + "\n").collect::<String>();
     let (report, ring) = (lines(Level::Error), lines(Level::Info));
     assert_eq!(report, REPORT);
@@ -345,30 +351,42 @@ fn more_threads_than_records_are_told_as_well() {
 fn no_lock_is_held_while_the_report_is_told() {
     let runtime = cayman(|_| ());
     let core = runtime.core(0).unwrap();
-    let tpb = runtime.with_tree(|tree| tree.resolve(0, 0)).unwrap().unwrap().tpb.as_ptr().expose_provenance();
+    // Eight cores, each with its library, database, execution, scratchpad, memory and bounce-buffer lock; the device's ledger.
+    let mla = runtime.with_tree(|tree| tree.mla(0)).unwrap().unwrap().as_ptr().expose_provenance();
     let own = std::thread::current().id();
+    let looks: &'static AtomicU64 = Box::leak(Box::default());
     runtime.hooks().inspect(move || {
         if std::thread::current().id() != own {
             return;
         }
-        // SAFETY: the record of a core of an open runtime; the words are atomics.
+        // SAFETY: the records of a device and its cores, of an open runtime; the words are atomics.
         unsafe {
-            let tpb = std::ptr::with_exposed_provenance_mut::<nrt_core::abi::tpb_t>(tpb);
-            let locks = [
-                &(*tpb).model_db_lock,
-                &(*tpb).hw_exec_queue.compute_req_lock,
-                &(*tpb).scratchpad.lock,
-                &(*(*tpb).tpb_allocator).lock,
-            ];
-            assert!(locks.iter().all(|lock| lock.word.load(Relaxed) == 0), "a lock is held");
+            let mla = std::ptr::with_exposed_provenance_mut::<nrt_core::abi::mla_t>(mla);
+            assert_eq!((*mla).dmem_logger.lock.word.load(Relaxed), 0, "the lock of the ledger is held");
+            for core in 0..8 {
+                let tpb = &raw const (*mla)._tpbs[core];
+                let locks = [
+                    &(*(&raw const (*tpb).u).cast::<tpb_sunda_t>()).ulib_staging_lock,
+                    &(*tpb).model_db_lock,
+                    &(*tpb).hw_exec_queue.compute_req_lock,
+                    &(*tpb).scratchpad.lock,
+                    &(*(*tpb).tpb_allocator).lock,
+                    &(&(*(*mla).device).cpy_bufs)[core].lock,
+                ];
+                let held = locks.iter().position(|lock| lock.word.load(Relaxed) != 0);
+                assert_eq!(held, None, "a lock of core {core} is held");
+            }
         }
+        looks.fetch_add(1, Relaxed);
     });
     let subgraph = SubgraphPlan { regions: &[region(1, Usage::Weight, 30 * GIB, None)], local_scratchpad_bytes: 1, ..NOTHING };
     let plan = nrt_core::model::ModelPlan { name: "m", subgraphs: &[subgraph] };
     refused(core.load(&plan));
     refused(core.allocate(0, &device(30 * GIB, Usage::Weight)));
     refused(core.tensor(Placement::Device, 30 * GIB, "t"));
-    assert_eq!(told(&runtime).iter().filter(|line| line.starts_with("Failed")).count(), 3);
+    let lines = told(&runtime);
+    assert_eq!(lines.iter().filter(|line| line.starts_with("Failed")).count(), 3);
+    assert!(looks.load(Relaxed) >= lines.len() as u64);
     close(&runtime);
 }
 

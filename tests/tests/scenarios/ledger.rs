@@ -129,7 +129,8 @@ fn statistics_add_up_the_cores_of_a_logical_core_against_one_hbm() {
 
 #[test]
 fn each_device_has_its_own_ledger() {
-    let runtime = open(driver(SimConfig { devices: 2, ..SimConfig::new(Arch::Sunda) }), Config::new(LinuxHooks::new()));
+    let runtime =
+        open(driver(SimConfig { devices: 2, ..SimConfig::new(Arch::Sunda) }), Config::new(LinuxHooks::new()).side_by_side());
     let memory = runtime.core(3).unwrap().allocate(0, &device(77, Usage::Cc)).unwrap();
     for device in 0..2 {
         runtime.refresh_ledger(device).unwrap();

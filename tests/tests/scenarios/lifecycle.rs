@@ -1,6 +1,5 @@
 //! `context-tree` §§10, 11: bring-up and teardown, again and again, on one storage.
 
-use nrt_core::driver::{Call, Errno};
 use nrt_core::model::{ByteSource, CopyExecutor, ModelPlan, RegionPlan, SubgraphPlan, VariableInfo};
 use nrt_core::{Arch, Cause, Config, Error, Placement, Result, Runtime, Status, Usage};
 use nrt_linux::hooks::LinuxHooks;
@@ -12,8 +11,8 @@ use crate::plans::{Formula, Inside, Meanwhile, NOTHING, device, formula, host, l
 
 const CLOSED: Error = Error { status: Status::Closed, cause: Cause::NotOpen };
 
-fn init(storage: &'static TestStorage, driver: TestDriver) -> Result<TestRuntime> {
-    Runtime::init(storage, driver, Config::new(LinuxHooks::new()))
+pub(crate) fn init(storage: &'static TestStorage, driver: TestDriver) -> Result<TestRuntime> {
+    Runtime::init(storage, driver, Config::new(LinuxHooks::new()).side_by_side())
 }
 
 /// A subgraph with a bit of everything.
@@ -302,94 +301,6 @@ impl<F: Fn(u32) + Sync> ByteSource for Asking<F> {
 }
 
 #[test]
-fn a_device_the_driver_refuses_to_close_is_tried_again() {
-    let fresh: &'static TestStorage = storage();
-    let driver = driver(SimConfig { devices: 2, ..SimConfig::new(Arch::Sunda) });
-    // Refused once: the close itself tries again, and is clean.
-    driver.watch(&[Call::Close]);
-    let runtime = init(fresh, driver).unwrap();
-    driver.fail_nth(1, Errno::EBUSY);
-    assert!(runtime.close(None).unwrap().is_clean());
-    assert_eq!(driver.seen(), 3);
-    assert_quiet(driver, 2);
-    // Refused twice: told, and tried once more when the runtime goes; the storage serves the next one meanwhile.
-    driver.reset();
-    let runtime = init(fresh, driver).unwrap();
-    driver.fail_from(1, Errno::EBUSY);
-    let report = runtime.close(None).unwrap();
-    assert_eq!((report.refused_requests, driver.seen()), (2, 4));
-    driver.reset();
-    drop(runtime);
-    assert_eq!(driver.seen(), 2);
-    assert_quiet(driver, 2);
-    // A bounce buffer likewise.
-    for call in [Call::Unmap, Call::Free] {
-        driver.watch(&[call]);
-        let runtime = init(fresh, driver).unwrap();
-        driver.fail_nth(2, Errno::EINTR);
-        assert!(runtime.close(None).unwrap().is_clean(), "{}", call.name());
-        assert_eq!(driver.seen(), 5);
-        assert_quiet(driver, 2);
-    }
-}
-
-#[test]
-fn the_order_of_bring_up_and_teardown_is_the_documented_one() {
-    let driver = driver(SimConfig { devices: 2, ..SimConfig::new(Arch::Sunda) });
-    // Pass A, device by device: the device, then its cores' buffers. Nothing of pass B asks the driver.
-    let expected = [
-        Call::Probe,
-        Call::RoutingIds,
-        Call::Open,
-        Call::Alloc,
-        Call::Map,
-        Call::Alloc,
-        Call::Map,
-        Call::Open,
-        Call::Alloc,
-        Call::Map,
-        Call::Alloc,
-        Call::Map,
-    ];
-    for (nth, call) in (1..).zip(expected) {
-        driver.fail_nth(nth, Errno::EIO);
-        assert_eq!(refused(init(storage(), driver)).status, Status::Failure);
-        assert_eq!(driver.last_failed(), Some(call), "request {nth}");
-    }
-    driver.reset();
-    let runtime = init(storage(), driver).unwrap();
-    let _ = runtime.core(1).unwrap().allocate(0, &device(1, Usage::Io)).map(std::mem::forget);
-    let before = driver.seen();
-    driver.reset();
-    assert_eq!(before, expected.len() as u64 + 1);
-    // What models and people left first, then the buffers, then the devices, all of them last.
-    runtime.close(None).unwrap();
-    let inverse = [
-        Call::Free,
-        Call::Unmap,
-        Call::Free,
-        Call::Unmap,
-        Call::Free,
-        Call::Unmap,
-        Call::Free,
-        Call::Unmap,
-        Call::Free,
-        Call::Close,
-        Call::Close,
-    ];
-    assert_eq!(driver.seen(), inverse.len() as u64);
-    for (nth, call) in (1..).zip(inverse) {
-        let runtime = init(storage(), driver).unwrap();
-        let _ = runtime.core(1).unwrap().allocate(0, &device(1, Usage::Io)).map(std::mem::forget);
-        driver.fail_nth(nth, Errno::EIO);
-        runtime.close(None).unwrap();
-        assert_eq!(driver.last_failed(), Some(call), "request {nth}");
-        driver.reset();
-    }
-    assert_quiet(driver, 2);
-}
-
-#[test]
 fn close_waits_for_those_inside() {
     let runtime = runtime(Arch::Cayman);
     let core = runtime.core(0).unwrap();
@@ -423,41 +334,6 @@ fn others_can_work_while_a_model_runs() {
     core.run(id, &[], &[], None, &meanwhile).unwrap();
     core.unload(id).unwrap();
     finish(&runtime);
-}
-
-#[test]
-fn an_init_that_fails_at_any_request_leaves_storage_and_driver_free() {
-    for arch in [Arch::Sunda, Arch::Cayman] {
-        let fresh: &'static TestStorage = storage();
-        let driver = driver(SimConfig { devices: 2, ..SimConfig::new(arch) });
-        let mut failures = 0_u32;
-        for nth in 1.. {
-            driver.fail_nth(nth, Errno::EIO);
-            match init(fresh, driver) {
-                Ok(runtime) => {
-                    finish(&runtime);
-                    break;
-                }
-                Err(error) => assert_eq!(error.status, Status::Failure),
-            }
-            driver.reset();
-            assert_quiet(driver, 2);
-            failures += 1;
-        }
-        // Probe, routing ids, two devices, and for each core a buffer and its mapping.
-        assert_eq!(failures, 4 + 2 * 2 * arch.cores_per_device());
-    }
-}
-
-#[test]
-fn no_host_memory_for_the_bounce_buffers_says_so() {
-    let driver = one_device(Arch::Cayman);
-    driver.watch(&[Call::Alloc]);
-    driver.fail_nth(3, Errno::ENOMEM);
-    let error = refused(init(storage(), driver));
-    let cause = Cause::Driver { call: Call::Alloc, device: 0, errno: Errno::ENOMEM };
-    assert_eq!(error, Error { status: Status::FailHostMemAlloc, cause });
-    assert_quiet(driver, 1);
 }
 
 #[test]

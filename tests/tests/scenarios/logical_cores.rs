@@ -13,7 +13,7 @@ use crate::raw;
 
 fn init(sim: SimConfig, size: Option<u32>) -> Result<TestRuntime> {
     let fresh: &'static TestStorage = storage();
-    let config = Config { logical_core_size: size, ..Config::new(LinuxHooks::new()) };
+    let config = Config { logical_core_size: size, ..Config::new(LinuxHooks::new()).side_by_side() };
     Runtime::init(fresh, driver(sim), config)
 }
 
@@ -43,12 +43,12 @@ fn other_sizes_are_refused_and_leave_the_storage_free() {
         for size in [0, 3, 4, 8, u32::MAX] {
             let fresh: &'static TestStorage = storage();
             let driver = driver(SimConfig::new(arch));
-            let config = Config { logical_core_size: Some(size), ..Config::new(LinuxHooks::new()) };
+            let config = Config { logical_core_size: Some(size), ..Config::new(LinuxHooks::new()).side_by_side() };
             let cause = Cause::LogicalCoreSize { size, cores_per_device: 8, largest: 2 };
             assert_eq!(refused(Runtime::init(fresh, driver, config)), Error { status: Status::Invalid, cause });
             // Only the probe reached the driver.
             assert_eq!((driver.seen(), driver.inner().live(0)), (1, Live::default()));
-            assert!(Runtime::init(fresh, driver, Config::new(LinuxHooks::new())).is_ok());
+            assert!(Runtime::init(fresh, driver, Config::new(LinuxHooks::new()).side_by_side()).is_ok());
         }
     }
 }
@@ -62,7 +62,7 @@ fn a_restricted_instance_has_one_size() {
         Runtime::init(
             fresh,
             driver(SimConfig::new(arch)),
-            Config { instance: only, logical_core_size: size, ..Config::new(LinuxHooks::new()) },
+            Config { instance: only, logical_core_size: size, ..Config::new(LinuxHooks::new()).side_by_side() },
         )
     };
     for size in [0, 1, 4] {
@@ -184,9 +184,9 @@ fn a_machine_without_devices_is_invalid() {
     let fresh: &'static TestStorage = storage();
     let driver = driver(SimConfig::new(Arch::Cayman));
     driver.fail_nth(1, Errno::ENODEV);
-    let error = refused(Runtime::init(fresh, driver, Config::new(LinuxHooks::new())));
+    let error = refused(Runtime::init(fresh, driver, Config::new(LinuxHooks::new()).side_by_side()));
     let cause = Cause::Driver { call: nrt_core::driver::Call::Probe, device: 0, errno: Errno::ENODEV };
     assert_eq!(error, Error { status: Status::Invalid, cause });
     driver.fail_nth(1, Errno::EIO);
-    assert_eq!(refused(Runtime::init(fresh, driver, Config::new(LinuxHooks::new()))).status, Status::Failure);
+    assert_eq!(refused(Runtime::init(fresh, driver, Config::new(LinuxHooks::new()).side_by_side())).status, Status::Failure);
 }

@@ -21,7 +21,7 @@ fn runtime_after(last: u64) -> (TestRuntime, &'static AtomicU64) {
     let storage: &'static TestStorage = storage();
     // SAFETY: the counter is the second word of every storage, and an atomic.
     let counter = unsafe { &*std::ptr::from_ref(storage).cast::<AtomicU64>().add(1) };
-    let runtime = Runtime::init(storage, one_device(Arch::Cayman), Config::new(LinuxHooks::new())).unwrap();
+    let runtime = Runtime::init(storage, one_device(Arch::Cayman), Config::new(LinuxHooks::new()).side_by_side()).unwrap();
     counter.store(last, Relaxed);
     (runtime, counter)
 }
@@ -31,7 +31,7 @@ fn runtime_after(last: u64) -> (TestRuntime, &'static AtomicU64) {
 #[test]
 fn both_forms_of_look_up_answer_alike() {
     let answers = [LookUps::Locked, LookUps::LockFree].map(|look_ups| {
-        let config = Config { look_ups, logical_core_size: Some(1), ..Config::new(LinuxHooks::new()) };
+        let config = Config { look_ups, logical_core_size: Some(1), ..Config::new(LinuxHooks::new()).side_by_side() };
         let storage: &'static Storage<64, 600, 8, 2, 64> = storage();
         let runtime = Runtime::init(storage, one_device(Arch::Cayman), config).unwrap();
         let core = runtime.core(0).unwrap();
@@ -138,6 +138,34 @@ fn a_handle_whose_model_was_unloaded_by_id_is_stale() {
     assert_eq!(model.read_variable(0, 1, 0, &mut [0]), Err(unknown(id)));
     assert_eq!(model.unload(), Err(unknown(id)));
     finish(&runtime);
+}
+
+/// Whatever is asked of a model on a core it is not on, after it left by its id, and after close.
+#[test]
+fn a_model_that_is_not_there_tells_nothing() {
+    let runtime = runtime(Arch::Cayman);
+    let core = runtime.core(0).unwrap();
+    let model = load(&core, SubgraphPlan { regions: &[weights(100)], ..NOTHING }).unwrap();
+    let id = model.id();
+    let told = |relative| {
+        [
+            model.usage(relative).map(drop),
+            model.for_each_variable(relative, |_, _| ()),
+            model.variable_address(relative, 1, 0, 1).map(drop),
+            model.with_io_name(relative, 1, |_, _| ()).map(drop),
+            model.read_variable(relative, 1, 0, &mut [0]),
+        ]
+    };
+    let nowhere = |relative| model.scratchpad_address(relative, 0, 1).unwrap_err();
+    assert_eq!(told(0), [Ok(()); 5]);
+    for relative in [1, 2, u32::MAX] {
+        assert_eq!((told(relative), nowhere(relative)), ([Err(unknown(id)); 5], unknown(id)));
+    }
+    core.unload(id).unwrap();
+    assert_eq!((told(0), nowhere(0)), ([Err(unknown(id)); 5], unknown(id)));
+    runtime.close(None).unwrap();
+    let closed = Error { status: Status::Closed, cause: Cause::NotOpen };
+    assert_eq!((told(0), nowhere(0)), ([Err(closed); 5], closed));
 }
 
 #[test]

@@ -278,14 +278,18 @@ fn other_failures_leave_nothing_either() {
     for (regions, expected) in cases {
         // The second core fails, so the first one's part is taken back too.
         let subgraphs = [FULL, SubgraphPlan { regions, ..NOTHING }];
+        runtime.driver().watch_all();
         let error = refused(core.load(&ModelPlan { name: "m", subgraphs: &subgraphs }));
         assert_eq!(error, expected);
+        // A broken rule is found before the driver is asked, a source that fails is not.
+        assert_eq!(runtime.driver().seen() == 0, matches!(expected.cause, Cause::Plan(_)), "{error}");
         assert_eq!(books(&runtime), before);
     }
+    runtime.driver().watch_all();
     let clash = [io("x", 1, 1)];
     let error = refused(load(&core, SubgraphPlan { regions: &[weights(100)], inputs: &clash, ..NOTHING }));
     assert_eq!(error, broken_variable(0, 1, PlanRule::Duplicate));
-    assert_eq!(books(&runtime), before);
+    assert_eq!((runtime.driver().seen(), books(&runtime)), (0, before));
     finish(&runtime);
 }
 

@@ -137,8 +137,14 @@ fn what_is_bound_must_fit_the_contract() {
     let run = |inputs: &[&TestTensor<'_>], outputs: &[&TestTensor<'_>]| model.run(inputs, outputs, None, &CopyExecutor);
     let [input, output] =
         [false, true].map(|output| move |index, need, have| invalid(Cause::Binding { output, index, need, have }));
+    let foreign = runtime.core(2).unwrap().tensor(Placement::Device, 300, "t").unwrap();
     assert_eq!(run(&[&a, &b], &[&c]), Ok(()));
     assert_eq!(run(&[&c, &c], &[&c]), Ok(()), "larger ones fit");
+    // What does not fit is refused before anything is counted, marked or asked of the driver.
+    let (before, completions) = (books(&runtime), c.completions());
+    // SAFETY: a resident model; the count is an atomic.
+    let refs = || unsafe { (*raw::model(&runtime, 0, model.id())).ref_count.load(Relaxed) };
+    runtime.driver().watch_all();
     assert_eq!(run(&[&a], &[&c]), input(1, 200, 0));
     assert_eq!(run(&[], &[&c]), input(0, 100, 0));
     assert_eq!(run(&[&b, &a], &[&c]), input(1, 200, 100));
@@ -146,10 +152,21 @@ fn what_is_bound_must_fit_the_contract() {
     assert_eq!(run(&[&a, &b], &[]), output(0, 300, 0));
     assert_eq!(run(&[&a, &b, &c], &[&c]), input(2, 0, 300));
     assert_eq!(run(&[&a, &b], &[&c, &a]), output(1, 0, 100));
-    let foreign = runtime.core(2).unwrap().tensor(Placement::Device, 300, "t").unwrap();
-    assert_eq!(run(&[&a, &foreign], &[&c]), invalid(Cause::WrongCore { tensor: 2, model: 0 }));
-    assert_eq!(run(&[&a, &b], &[&foreign]), invalid(Cause::WrongCore { tensor: 2, model: 0 }));
-    assert_eq!(core.running_model(0), Ok(0));
+    let elsewhere = invalid(Cause::WrongCore { tensor: 2, model: 0 });
+    assert_eq!(run(&[&a, &foreign], &[&c]), elsewhere);
+    assert_eq!(run(&[&a, &b], &[&foreign]), elsewhere);
+    for (error, text) in [
+        (input(1, 200, 100), "input 1 needs a tensor of at least 200 bytes, bound are 100"),
+        (output(0, 300, 0), "output 0 needs a tensor of at least 300 bytes, bound are 0"),
+        (output(1, 0, 100), "output 1 is bound, the model declares 1"),
+        (elsewhere, "the tensor lives on logical core 2, the model on 0"),
+    ] {
+        assert_eq!(error.unwrap_err().to_string(), format!("NRT_INVALID: {text}"));
+    }
+    assert_eq!((runtime.driver().seen(), refs(), core.running_model(0)), (0, 0, Ok(0)));
+    assert_eq!((books(&runtime), c.completions()), (before, completions));
+    // Nobody waits for an access that never began.
+    [&a, &b, &c, &foreign].into_iter().for_each(|tensor| tensor.write(0, &[1]).unwrap());
     drop((a, b, c, foreign));
     model.unload().unwrap();
     finish(&runtime);

@@ -126,7 +126,7 @@ fn tensors() {
 
 #[test]
 fn pages_of_the_scratchpad_are_nodes() {
-    let config = Config { scratchpad_page_size: MIB, ..Config::new(LinuxHooks::new()) };
+    let config = Config { scratchpad_page_size: MIB, ..Config::new(LinuxHooks::new()).side_by_side() };
     let runtime = nrt_tests::open(one_device(Arch::Cayman), config);
     let core = runtime.core(0).unwrap();
     let stays = load_arena(&core, 5 * MIB).unwrap();
@@ -143,10 +143,10 @@ fn pages_of_the_scratchpad_are_nodes() {
 fn a_storage_too_small_for_one_model_is_refused_with_the_numbers() {
     let small = storage::<8, 1, 1, 1, 8>();
     let driver = one_device(Arch::Cayman);
-    let error = refused(Runtime::init(small, driver, Config::new(LinuxHooks::new())));
+    let error = refused(Runtime::init(small, driver, Config::new(LinuxHooks::new()).side_by_side()));
     assert_eq!(error, Error { status: Status::Resource, cause: Cause::Capacity { pool: Pool::Models, need: 2, have: 1 } });
     // On a machine with single cores it is enough, down to the last slot.
-    let runtime = Runtime::init(small, one_device(Arch::Sunda), Config::new(LinuxHooks::new())).unwrap();
+    let runtime = Runtime::init(small, one_device(Arch::Sunda), Config::new(LinuxHooks::new()).side_by_side()).unwrap();
     let core = runtime.core(1).unwrap();
     let model = load(&core, SubgraphPlan { regions: &[weights(10)], ..NOTHING }).unwrap();
     let tensor = core.tensor(Placement::Device, 1, "t").unwrap();

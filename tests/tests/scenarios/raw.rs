@@ -71,12 +71,16 @@ pub(crate) fn hint(node: *const dmem_t) -> String {
     unsafe { CStr::from_ptr((*node).hint) }.to_str().unwrap().to_owned()
 }
 
+/// The driver's range of a node.
+pub(crate) fn range<'a>(node: *const dmem_t) -> &'a ndl_mem_info_t {
+    // SAFETY: the handle of a live node points to the driver library's record beside it.
+    unsafe { &*std::ptr::with_exposed_provenance((*node).mem_handle as usize) }
+}
+
 /// The first bytes of a node's memory on device 0.
 pub(crate) fn bytes(runtime: &TestRuntime, node: *const dmem_t, count: usize) -> Vec<u8> {
     let mut bytes = vec![0; count];
-    // SAFETY: the handle of a live node points to the driver library's record beside it.
-    let range = unsafe { &*std::ptr::with_exposed_provenance::<ndl_mem_info_t>((*node).mem_handle as usize) };
-    runtime.driver().inner().read(0, range, 0, &mut bytes).unwrap();
+    runtime.driver().inner().read(0, range(node), 0, &mut bytes).unwrap();
     bytes
 }
 

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ptr::NonNull;
 use std::sync::Mutex;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::thread::{self, ThreadId};
 
 use nrt_core::hooks::{Hooks, Level, Wait};
@@ -31,12 +33,13 @@ pub(crate) struct Recorder {
     seen: Mutex<Vec<Seen>>,
     /// Called with every line, on the thread that logs.
     inspect: Mutex<Option<Box<dyn Fn() + Send>>>,
+    host_maps: AtomicU64,
 }
 
 impl Recorder {
     pub(crate) fn leak() -> &'static Self {
         let (lines, seen, inspect) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Box::leak(Box::new(Self { inner: LinuxHooks::new(), lines, seen, inspect }))
+        Box::leak(Box::new(Self { inner: LinuxHooks::new(), lines, seen, inspect, host_maps: AtomicU64::new(0) }))
     }
 
     /// Lines of the calling thread at a level, which are then forgotten.
@@ -53,6 +56,11 @@ impl Recorder {
         std::mem::take(&mut self.seen.lock().unwrap())
     }
 
+    /// How often host memory was asked for.
+    pub(crate) fn host_maps(&self) -> u64 {
+        self.host_maps.load(Relaxed)
+    }
+
     /// Calls `inspect` with every line from now on.
     pub(crate) fn inspect(&self, inspect: impl Fn() + Send + 'static) {
         *self.inspect.lock().unwrap() = Some(Box::new(inspect));
@@ -62,7 +70,7 @@ impl Recorder {
 /// A runtime on a storage of the tests' size.
 pub(crate) fn recorded(driver: TestDriver, change: impl FnOnce(&mut Config<&'static Recorder>)) -> RecordedRuntime {
     let storage: &'static TestStorage = nrt_tests::storage();
-    let mut config = Config::new(Recorder::leak());
+    let mut config = Config::new(Recorder::leak()).side_by_side();
     change(&mut config);
     Runtime::init(storage, driver, config).unwrap_or_else(|error| panic!("init: {error}"))
 }
@@ -82,6 +90,7 @@ unsafe impl Hooks for Recorder {
         self.inner.thread_id()
     }
     fn host_map(&self, bytes: usize) -> Option<NonNull<u8>> {
+        self.host_maps.fetch_add(1, Relaxed);
         self.inner.host_map(bytes)
     }
     unsafe fn host_unmap(&self, memory: NonNull<u8>, bytes: usize) {

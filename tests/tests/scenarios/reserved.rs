@@ -451,7 +451,7 @@ fn a_runtime_serves_from_its_reservations() {
     static RESERVE: ReserveStorage<1, 16, 1024> = ReserveStorage::new();
     let reserved = ReservedHbm::new(driver, LinuxHooks::new(), &RESERVE).unwrap();
     let storage: &'static nrt_tests::TestStorage = nrt_tests::storage();
-    let config = Config { scratchpad_page_size: MIB, ..Config::new(LinuxHooks::new()) };
+    let config = Config { scratchpad_page_size: MIB, ..Config::new(LinuxHooks::new()).side_by_side() };
     let runtime = Runtime::init(storage, &reserved, config).unwrap();
     for core in 0..2 {
         reserved.reserve(0, core, 0, 64 * MIB).unwrap();

@@ -13,7 +13,7 @@ use crate::raw;
 
 /// A device with pages of `page` bytes.
 fn paged(arch: Arch, page: u64) -> TestRuntime {
-    open(one_device(arch), Config { scratchpad_page_size: page, ..Config::new(LinuxHooks::new()) })
+    open(one_device(arch), Config { scratchpad_page_size: page, ..Config::new(LinuxHooks::new()).side_by_side() })
 }
 
 fn span_missing(offset: u64, size: u64, page_size: u64) -> Result<u64> {
@@ -38,12 +38,12 @@ fn page_sizes_end_at_the_largest_32_bit_number() {
     for page in [0, 1 << 32, u64::MAX] {
         let driver = one_device(Arch::Cayman);
         let fresh: &'static TestStorage = storage();
-        let config = Config { scratchpad_page_size: page, ..Config::new(LinuxHooks::new()) };
+        let config = Config { scratchpad_page_size: page, ..Config::new(LinuxHooks::new()).side_by_side() };
         let error = refused(Runtime::init(fresh, driver, config));
         assert_eq!(error, Error { status: Status::Invalid, cause: Cause::ScratchpadPageSize(page) });
         assert_eq!(driver.inner().live(0), nrt_sim::Live::default());
         // The storage is free again.
-        assert!(Runtime::init(fresh, driver, Config::new(LinuxHooks::new())).is_ok());
+        assert!(Runtime::init(fresh, driver, Config::new(LinuxHooks::new()).side_by_side()).is_ok());
     }
     for page in [1, 4097, 0xFFFF_FFFF] {
         let runtime = paged(Arch::Cayman, page);
@@ -179,7 +179,7 @@ fn a_span_lies_in_one_live_page_or_is_not_found() {
 #[test]
 fn an_arena_has_1024_pages_at_most() {
     let fresh = storage::<2048, 8, 256, 32, 256>();
-    let config = Config { scratchpad_page_size: MIB, ..Config::new(LinuxHooks::new()) };
+    let config = Config { scratchpad_page_size: MIB, ..Config::new(LinuxHooks::new()).side_by_side() };
     let runtime = Runtime::init(fresh, one_device(Arch::Cayman), config).unwrap();
     let core = runtime.core(0).unwrap();
     let too_large = |need| Error { status: Status::Resource, cause: Cause::ScratchpadPages { need, limit: 1024 } };

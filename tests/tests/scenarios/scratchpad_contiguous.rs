@@ -2,16 +2,18 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use nrt_core::driver::{Call, Errno};
-use nrt_core::model::{Arena, ModelPlan, SubgraphPlan, VariableKind, VariablePlan};
+use nrt_core::driver::{Call, Errno, feature};
+use nrt_core::hooks::Level;
+use nrt_core::model::{Arena, ByteSource, ModelPlan, RegionPlan, SubgraphPlan, VariableKind, VariablePlan};
 use nrt_core::{Arch, Cause, Config, Error, Result, Status, Usage};
 use nrt_linux::hooks::LinuxHooks;
-use nrt_sim::{Hazards, SimConfig};
+use nrt_sim::{Hazards, Live, SimConfig};
 use nrt_tests::{TestRuntime, driver, open};
 
-use crate::books::{Core, GIB, KIB, MIB, TestModel, books, finish, held, pages, sim};
-use crate::plans::{NOTHING, formula, load, load_arena, refused, unload};
+use crate::books::{Books, Core, GIB, KIB, MIB, TestModel, assert_quiet, books, finish, held, pages, sim};
+use crate::plans::{NOTHING, formula, load, load_arena, refused, unload, weights};
 use crate::raw;
+use crate::recorder::recorded;
 
 const PAGE: u64 = 64 * MIB;
 /// End of the main pool of the modelled HBM, whose last GiB is the small pool.
@@ -19,7 +21,7 @@ const HBM: u64 = 2 * GIB;
 const TOP: u64 = HBM - GIB;
 
 fn config() -> Config<LinuxHooks> {
-    Config { contiguous_scratchpad: true, ..Config::new(LinuxHooks::new()) }
+    Config { contiguous_scratchpad: true, ..Config::new(LinuxHooks::new()).side_by_side() }
 }
 
 fn contiguous(arch: Arch) -> TestRuntime {
@@ -66,7 +68,7 @@ fn the_gate_is_architecture_logical_core_size_and_driver() {
         assert_eq!(is_contiguous(&asked, 0), (expected, if expected { PAGE } else { 512 * MIB }), "{arch}, {size}");
         finish(&asked);
         // Off by default (errata 26).
-        let plain = Config { logical_core_size: Some(size), ..Config::new(LinuxHooks::new()) };
+        let plain = Config { logical_core_size: Some(size), ..Config::new(LinuxHooks::new()).side_by_side() };
         let plain = open(nrt_tests::one_device(arch), plain);
         assert_eq!(is_contiguous(&plain, 0), (false, 512 * MIB));
         finish(&plain);
@@ -75,6 +77,44 @@ fn the_gate_is_architecture_logical_core_size_and_driver() {
     let bad = Config { scratchpad_page_size: 0, ..config() };
     let error = refused(nrt_core::Runtime::init(fresh, nrt_tests::one_device(Arch::Cayman), bad));
     assert_eq!(error.cause, Cause::ScratchpadPageSize(0));
+}
+
+/// `scratchpad` §3, steps 5 and 6: each gate falls back to pages and says why, once; init succeeds.
+#[test]
+fn a_gate_that_is_shut_leaves_pages_and_a_line_in_the_log() {
+    let lacking = |arch| SimConfig { missing_features: feature::CONTIGUOUS_SCRATCHPAD, hbm_bytes: HBM, ..SimConfig::new(arch) };
+    let no_feature = "no contiguous scratchpad: the driver does not have it; it is cut into pages";
+    let one_core = "no contiguous scratchpad: a logical core has one core; it is cut into pages";
+    let whole = SimConfig { hbm_bytes: HBM, ..SimConfig::new(Arch::Cayman) };
+    for (machine, size, asked, lines) in [
+        (lacking(Arch::Sunda), 1, true, &[no_feature][..]),
+        (lacking(Arch::Cayman), 2, true, &[no_feature]),
+        (lacking(Arch::Mariana), 2, true, &[no_feature]),
+        (whole, 1, true, &[one_core]),
+        // Nothing is said when nobody asked, or when it is there.
+        (lacking(Arch::Cayman), 2, false, &[]),
+        (whole, 2, true, &[]),
+    ] {
+        let runtime = recorded(driver(machine), |config| {
+            config.contiguous_scratchpad = asked;
+            config.logical_core_size = Some(size);
+            config.scratchpad_page_size = 16 * MIB;
+        });
+        assert_eq!(runtime.hooks().take(Level::Warn), lines);
+        let contiguous = asked && lines.is_empty();
+        assert_eq!(runtime.contiguous_scratchpad(), contiguous);
+        // Pages of the configured size at multiples of 4 MiB, none across two; or one piece of 64 MiB pages.
+        let core = runtime.core(0).unwrap();
+        let arena = SubgraphPlan { local_scratchpad_bytes: 20 * MIB, ..NOTHING };
+        let model = core.load(&ModelPlan { name: "model", subgraphs: &[arena] }).unwrap();
+        let held = core.usage(0).unwrap().bytes[Usage::Scratchpad.number()];
+        assert_eq!(held, if contiguous { PAGE } else { 2 * 16 * MIB });
+        assert_eq!(core.scratchpad_address(0, 16 * MIB - 1, 2).is_ok(), contiguous);
+        assert!(core.scratchpad_address(0, 16 * MIB, 1).unwrap().is_multiple_of(4 * MIB));
+        model.unload().unwrap();
+        assert!(runtime.close(None).unwrap().is_clean());
+        assert_quiet(runtime.driver(), 1);
+    }
 }
 
 #[test]
@@ -173,6 +213,45 @@ fn what_is_planned_may_cross_pages_and_is_mapped_in_one_piece() {
     finish(&runtime);
 }
 
+/// The mapping is the page's, as that of any memory: it outlives a load that fails, serves the next one, and goes with the page.
+#[test]
+fn a_load_that_fails_leaves_a_mapping_with_the_page_that_stays() {
+    struct Broken;
+    impl ByteSource for Broken {
+        fn read(&self, _: u64, _: &mut [u8]) -> core::result::Result<(), &'static str> {
+            Err("no weights")
+        }
+    }
+    let runtime = contiguous(Arch::Sunda);
+    let core = runtime.core(0).unwrap();
+    let mappings = || sim(&runtime).live(0).mappings;
+    // 1. Alone, nothing stays: no page does.
+    let empty = books(&runtime);
+    let failing = SubgraphPlan {
+        regions: &[RegionPlan { source: Some(&Broken), ..weights(1000) }],
+        local_scratchpad_bytes: 2 * PAGE,
+        ..NOTHING
+    };
+    refused(load(&core, failing));
+    assert_eq!(books(&runtime), empty);
+    // 2. Under a larger model the second page stays, and the mapping of two pages with it; all else is as before.
+    let large = load_arena(&core, 3 * PAGE).unwrap();
+    let (before, mapped) = (books(&runtime), mappings());
+    for _ in 0..2 {
+        refused(load(&core, failing));
+        let after = books(&runtime);
+        let driver = vec![Live { mappings: mapped + 1, ..before.driver[0] }];
+        assert_eq!(Books { driver: before.driver.clone(), ..after }, before);
+        assert_eq!(books(&runtime).driver, driver);
+    }
+    // 3. A model of two pages has that mapping; with the page it goes.
+    let small = load_arena(&core, 2 * PAGE).unwrap();
+    assert_eq!(mappings(), mapped + 1);
+    unload([small, large]);
+    assert_eq!(books(&runtime), empty);
+    finish(&runtime);
+}
+
 #[test]
 fn all_slices_lie_on_the_first_core_of_the_hbm() {
     let runtime = contiguous(Arch::Cayman);
@@ -238,7 +317,7 @@ fn a_device_without_room_is_a_ceiling_for_what_names_its_variables() {
 #[test]
 fn paged_mode_always_fails_hard() {
     let driver = driver(SimConfig { hbm_bytes: HBM, ..SimConfig::new(Arch::Sunda) });
-    let runtime = open(driver, Config { scratchpad_page_size: PAGE, ..Config::new(LinuxHooks::new()) });
+    let runtime = open(driver, Config { scratchpad_page_size: PAGE, ..Config::new(LinuxHooks::new()).side_by_side() });
     let core = runtime.core(0).unwrap();
     let before = books(&runtime);
     assert_eq!(refused(load_filled(&core, HBM)).status, Status::Resource);

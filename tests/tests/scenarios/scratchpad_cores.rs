@@ -19,7 +19,7 @@ fn runtime(single: bool, size: u32, cores: u32) -> TestRuntime {
         scratchpad_page_size: MIB,
         scratchpad_on_single_core: single,
         logical_core_size: Some(size),
-        ..Config::new(LinuxHooks::new())
+        ..Config::new(LinuxHooks::new()).side_by_side()
     };
     open(driver, config)
 }
@@ -134,7 +134,7 @@ const fn scratch(variable: u32, offset: u64, bytes: u64) -> VariablePlan<'static
 #[test]
 fn the_two_models_of_the_documentation() {
     const PAGE: u64 = 512 * MIB;
-    let config = |page| Config { scratchpad_page_size: page, ..Config::new(LinuxHooks::new()) };
+    let config = |page| Config { scratchpad_page_size: page, ..Config::new(LinuxHooks::new()).side_by_side() };
     let first = [scratch(1, 0, 1024 * MIB), scratch(2, 1024 * MIB, PAGE)];
     let second = [scratch(1, 0, 1536 * MIB), scratch(2, 1536 * MIB, 100 * MIB)];
     let plan = |variables, bytes| SubgraphPlan { variables, local_scratchpad_bytes: bytes, ..NOTHING };

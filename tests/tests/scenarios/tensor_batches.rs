@@ -6,14 +6,14 @@ use nrt_linux::hooks::LinuxHooks;
 use nrt_sim::{DriverVersion, SimConfig};
 use nrt_tests::{TestRuntime, driver, open};
 
-use crate::books::{TestTensor, finish};
+use crate::books::{TestTensor, books, finish};
 
 fn invalid(cause: Cause) -> Error {
     Error { status: Status::Invalid, cause }
 }
 
 fn machine(arch: Arch, version: DriverVersion, devices: u32) -> TestRuntime {
-    open(driver(SimConfig { version, devices, ..SimConfig::new(arch) }), Config::new(LinuxHooks::new()))
+    open(driver(SimConfig { version, devices, ..SimConfig::new(arch) }), Config::new(LinuxHooks::new()).side_by_side())
 }
 
 /// One request where the driver has batches, a transfer per piece where it has not: the bytes are the same.
@@ -73,40 +73,69 @@ fn long_batches_over_devices_go_in_several_requests() {
     finish(&runtime);
 }
 
-/// Everything is checked before anything moves.
+/// Everything is checked before anything moves: one bad element, wherever it stands, and no tensor, no buffer and no request of
+/// the driver shows the batch.
 #[test]
 fn batches_are_checked_as_a_whole() {
     let runtime = machine(Arch::Cayman, DriverVersion::V2_25_4, 1);
     let core = runtime.core(0).unwrap();
-    let tensor = core.tensor(Placement::Device, 100, "t").unwrap();
-    tensor.fill(0, 7, 100).unwrap();
+    let [good, tensor] = [9, 7].map(|byte| {
+        let tensor = core.tensor(Placement::Device, 100, "t").unwrap();
+        tensor.fill(0, byte, 100).unwrap();
+        tensor
+    });
     let plain = runtime.host_tensor(100, "plain").unwrap();
     let empty = runtime.empty_tensor("empty").unwrap();
     let mut fake = runtime.empty_tensor("fake").unwrap();
     fake.attach_size_only(100).unwrap();
-    let good = [WritePiece::new(0, &[1; 4])];
+    let before = books(&runtime);
     runtime.driver().watch_all();
-    let after_good = |tensor: &TestTensor<'_>, pieces: &[WritePiece<'_>]| {
-        runtime.write_batch(&[(&tensor_of(&core), &good), (tensor, pieces)], Fence::Wait).unwrap_err()
+    let refuse = |bad: &TestTensor<'_>, spans: &[(u64, usize)], error: Error| {
+        let written: Vec<_> = spans.iter().map(|&(offset, size)| WritePiece::new(offset, &[1; 4][..size])).collect();
+        let fine = [WritePiece::new(0, &[1; 4])];
+        let mut batch: [(_, &[WritePiece<'_>]); 3] = [(&good, &fine), (bad, &written), (&good, &fine)];
+        for _ in 0..3 {
+            batch.rotate_left(1);
+            assert_eq!(runtime.write_batch(&batch, Fence::Wait), Err(error));
+        }
+        let mut buffers = vec![[5; 4]; spans.len() + 1];
+        let (first, others) = buffers.split_first_mut().unwrap();
+        let mut fine = [ReadPiece::new(0, first)];
+        let read = others.iter_mut().zip(spans).map(|(buffer, &(offset, size))| ReadPiece::new(offset, &mut buffer[..size]));
+        let mut read: Vec<_> = read.collect();
+        assert_eq!(runtime.read_batch(&mut [(&good, &mut fine), (bad, &mut read)], Fence::Wait), Err(error));
+        drop((fine, read));
+        assert!(buffers.iter().all(|buffer| *buffer == [5; 4]), "a buffer of a refused batch");
+        assert_eq!(runtime.driver().seen(), 0, "a request of a refused batch");
     };
-    fn tensor_of<'r>(core: &crate::books::Core<'r>) -> TestTensor<'r> {
-        core.tensor(Placement::Device, 100, "good").unwrap()
+    // 1. Nothing at all.
+    let nothing = invalid(Cause::ZeroSize);
+    assert_eq!(runtime.write_batch(&[], Fence::Wait), Err(nothing));
+    assert_eq!(runtime.read_batch(&mut [], Fence::Wait), Err(nothing));
+    // 2. Pieces that are missing, empty or outside, also behind one that is fine.
+    refuse(&tensor, &[], nothing);
+    refuse(&tensor, &[(0, 4), (4, 0)], nothing);
+    for (offset, size) in [(97, 4), (100, 1), (u64::MAX, 4), (u64::MAX - 3, 4)] {
+        let outside = invalid(Cause::OutOfBounds { offset, size: size as u64, limit: 100 });
+        refuse(&tensor, &[(0, 4), (offset, size)], outside);
     }
-    let empty_batch = invalid(Cause::ZeroSize);
-    assert_eq!(runtime.write_batch(&[], Fence::Wait), Err(empty_batch));
-    assert_eq!(runtime.read_batch(&mut [], Fence::Wait), Err(empty_batch));
-    assert_eq!(after_good(&tensor, &[]), empty_batch);
-    assert_eq!(after_good(&tensor, &[WritePiece::new(0, &[])]), empty_batch);
-    let outside = |offset, size| invalid(Cause::OutOfBounds { offset, size, limit: 100 });
-    assert_eq!(after_good(&tensor, &[WritePiece::new(97, &[0; 4])]), outside(97, 4));
-    assert_eq!(after_good(&tensor, &[WritePiece::new(u64::MAX, &[0; 4])]), outside(u64::MAX, 4));
-    assert_eq!(after_good(&plain, &good), invalid(Cause::NotDeviceMemory));
-    assert_eq!(after_good(&fake, &good), invalid(Cause::NotDeviceMemory));
-    assert_eq!(after_good(&empty, &good), invalid(Cause::NoStorage));
-    let mut back = [0; 100];
-    tensor.read(0, &mut back).unwrap();
-    assert_eq!(back, [7; 100]);
-    drop((tensor, plain, empty, fake));
+    // 3. Tensors that are no memory of a device.
+    refuse(&plain, &[(0, 4)], invalid(Cause::NotDeviceMemory));
+    refuse(&fake, &[(0, 4)], invalid(Cause::NotDeviceMemory));
+    refuse(&empty, &[(0, 4)], invalid(Cause::NoStorage));
+    let elsewhere = machine(Arch::Cayman, DriverVersion::V2_25_4, 1);
+    let stranger = elsewhere.core(0).unwrap().tensor(Placement::Device, 100, "stranger").unwrap();
+    refuse(&stranger, &[(0, 4)], Error { status: Status::InvalidHandle, cause: Cause::StaleHandle });
+    drop(stranger);
+    finish(&elsewhere);
+    // 4. The bytes are what they were, and so are the books.
+    assert_eq!(books(&runtime), before);
+    for (tensor, byte) in [(&good, 9), (&tensor, 7)] {
+        let mut back = [0; 100];
+        tensor.read(0, &mut back).unwrap();
+        assert_eq!(back, [byte; 100]);
+    }
+    drop((good, tensor, plain, empty, fake));
     finish(&runtime);
 }
 

@@ -130,13 +130,17 @@ fn a_model_is_bound_by_name() {
     assert_eq!(run(&ins, &outs), Ok(()));
     assert_eq!((read(&c), c.completions()), (formula(3, 10), Ok(1)));
     let binding = |output, index, need, have| Err(invalid(Cause::Binding { output, index, need, have }));
+    let foreign = runtime.core(1).unwrap().tensor(Placement::Device, 10, "t").unwrap();
+    let (before, completions) = (books(&runtime), c.completions());
+    runtime.driver().watch_all();
     assert_eq!(run(&set(&runtime, &[("a", &a)]), &outs), binding(false, 1, 7, 0));
     assert_eq!(run(&set(&runtime, &[("b", &b)]), &outs), binding(false, 0, 10, 0));
     assert_eq!(run(&set(&runtime, &[("a", &b), ("b", &b)]), &outs), binding(false, 0, 10, 7));
     assert_eq!(run(&ins, &set(&runtime, &[])), binding(true, 0, 10, 0));
     assert_eq!(run(&ins, &set(&runtime, &[("c", &b)])), binding(true, 0, 10, 7));
-    let foreign = runtime.core(1).unwrap().tensor(Placement::Device, 10, "t").unwrap();
     assert_eq!(run(&ins, &set(&runtime, &[("c", &foreign)])), Err(invalid(Cause::WrongCore { tensor: 1, model: 0 })));
+    // A refused run took no reference, counted nothing and asked nothing of the driver.
+    assert_eq!((runtime.driver().seen(), books(&runtime), c.completions()), (0, before, completions));
     let gone = set(&runtime, &[("c", &c)]);
     drop(c);
     let stale = Err(Error { status: Status::InvalidHandle, cause: Cause::StaleHandle });

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use nrt_core::abi::{nrt_tensor_mem_type_t, nrt_tensor_storage_t, nrt_tensor_t};
 use nrt_core::driver::{Call, Errno};
 use nrt_core::model::{CopyExecutor, SubgraphPlan};
-use nrt_core::{Arch, Cause, Config, Error, Placement, Result, Runtime, Status, Usage};
+use nrt_core::{Arch, Cause, Config, Error, Fence, Placement, Result, Runtime, Status, Usage};
 use nrt_linux::hooks::LinuxHooks;
 use nrt_tests::{TestStorage, one_device, runtime, storage};
 
@@ -80,6 +80,65 @@ fn pinned_host_tensors_are_refused_on_cayman_alone() {
             drop(tensor);
         }
         finish(&runtime);
+    }
+}
+
+/// State, logical core, pinned memory on CAYMAN: in this order, in front of every other check, and the driver hears of none.
+#[test]
+fn the_gates_of_a_tensor_come_in_order_and_reach_no_driver() {
+    for arch in Arch::ALL {
+        let runtime = runtime(arch);
+        let count = runtime.logical_cores();
+        let last = runtime.core(count - 1).unwrap();
+        let before = books(&runtime);
+        runtime.driver().watch_all();
+        // 1. One logical core too far, before anything of the tensor is looked at.
+        for vnc in [count, count + 1, u32::MAX] {
+            let error = refused(runtime.core(vnc).and_then(|core| core.tensor(Placement::Host, 0, &"n".repeat(256))));
+            assert_eq!(error, Error { status: Status::Invalid, cause: Cause::VncOutOfRange { vnc, count } });
+            assert_eq!(error.to_string(), format!("NRT_INVALID: logical core {vnc} does not exist, this process has {count}"));
+        }
+        // 2. Pinned memory on CAYMAN, before size and name; elsewhere those are what is wrong.
+        for (bytes, name) in [(4096, "t".into()), (0, "t".into()), (4096, "n".repeat(256))] {
+            if arch == Arch::Cayman {
+                let error = refused(last.tensor(Placement::Host, bytes, &name));
+                assert_eq!(error, Error { status: Status::Resource, cause: Cause::HostTensor });
+                assert_eq!(
+                    error.to_string(),
+                    "NRT_RESOURCE: tensors in pinned host memory are not possible on this architecture"
+                );
+            } else if bytes == 0 || name.len() > 255 {
+                assert_eq!(refused(last.tensor(Placement::Host, bytes, &name)).status, Status::Invalid);
+            }
+        }
+        assert_eq!((runtime.driver().seen(), books(&runtime)), (0, before));
+        // 3. The last core there is, and every placement it can have.
+        for placement in PLACEMENTS {
+            if (placement, arch) != (Placement::Host, Arch::Cayman) {
+                assert_eq!(last.tensor(placement, 10, "t").unwrap().bytes(), 10);
+            }
+        }
+        // 4. After close the state is what is told, whatever else is wrong.
+        let one = runtime.core(0).unwrap();
+        let mut tensor = one.tensor(Placement::Device, 10, "t").unwrap();
+        runtime.close(None).unwrap();
+        runtime.driver().watch_all();
+        let closed = Error { status: Status::Closed, cause: Cause::NotOpen };
+        assert_eq!(refused(one.tensor(Placement::Host, 0, &"n".repeat(256))), closed);
+        assert_eq!(refused(runtime.core(count)), closed);
+        assert_eq!(refused(runtime.host_tensor(0, "t")), closed);
+        assert_eq!(tensor.fill(100, 0, 100), Err(closed));
+        assert_eq!(tensor.map(), Err(closed));
+        assert_eq!(tensor.address(), Err(closed));
+        assert_eq!(refused(tensor.device_allocation()), closed);
+        assert_eq!(tensor.begin(nrt_core::Access::Read).err(), Some(closed));
+        assert_eq!((tensor.completions(), tensor.reset_completions()), (Err(closed), Err(closed)));
+        assert_eq!(tensor.attach_size_only(0), Err(closed));
+        assert_eq!(tensor.slice(100, 100, "s").err(), Some(closed));
+        assert_eq!(runtime.write_batch(&[], Fence::Wait), Err(closed));
+        assert_eq!(runtime.read_batch(&mut [], Fence::Wait), Err(closed));
+        drop(tensor);
+        assert_eq!(runtime.driver().seen(), 0);
     }
 }
 
@@ -209,8 +268,10 @@ fn copies_go_between_all_placements() {
 
 #[test]
 fn device_copies_stay_on_one_hbm() {
-    let runtime =
-        nrt_tests::open(one_device(Arch::Cayman), Config { logical_core_size: Some(1), ..Config::new(LinuxHooks::new()) });
+    let runtime = nrt_tests::open(
+        one_device(Arch::Cayman),
+        Config { logical_core_size: Some(1), ..Config::new(LinuxHooks::new()).side_by_side() },
+    );
     let on = |vnc, placement| runtime.core(vnc).unwrap().tensor(placement, 100, "t").unwrap();
     // Cores 0 and 1 share HBM 0, cores 2 and 3 HBM 1.
     let tensors = [0, 1, 2, 7].map(|vnc| on(vnc, Placement::Device));
@@ -234,7 +295,7 @@ fn device_copies_stay_on_one_hbm() {
 #[test]
 fn device_copies_stay_on_one_device() {
     let two = nrt_sim::SimConfig { devices: 2, ..nrt_sim::SimConfig::new(Arch::Sunda) };
-    let runtime = nrt_tests::open(nrt_tests::driver(two), Config::new(LinuxHooks::new()));
+    let runtime = nrt_tests::open(nrt_tests::driver(two), Config::new(LinuxHooks::new()).side_by_side());
     let [near, far] = [1, 3].map(|vnc| runtime.core(vnc).unwrap().tensor(Placement::Device, 100, "t").unwrap());
     let refused = Err(Error { status: Status::Invalid, cause: Cause::DifferentDevices { source: 0, target: 1 } });
     assert_eq!(near.copy_to(0, &far, 0, 100), refused);
@@ -305,7 +366,7 @@ fn a_tensor_beyond_4_gib_is_reached_at_both_ends() {
 #[test]
 fn the_records_of_a_tensor_are_as_documented() {
     let fresh: &'static TestStorage = storage();
-    let runtime = Runtime::init(fresh, one_device(Arch::Mariana), Config::new(LinuxHooks::new())).unwrap();
+    let runtime = Runtime::init(fresh, one_device(Arch::Mariana), Config::new(LinuxHooks::new()).side_by_side()).unwrap();
     let core = runtime.core(3).unwrap();
     for (placement, name, kind, channel) in [
         (Placement::Device, "on device", nrt_tensor_mem_type_t::DMA, 3),
@@ -331,7 +392,7 @@ fn the_records_of_a_tensor_are_as_documented() {
 #[test]
 fn each_successful_run_counts_the_outputs_once() {
     let fresh: &'static TestStorage = storage();
-    let runtime = Runtime::init(fresh, one_device(Arch::Cayman), Config::new(LinuxHooks::new())).unwrap();
+    let runtime = Runtime::init(fresh, one_device(Arch::Cayman), Config::new(LinuxHooks::new()).side_by_side()).unwrap();
     let core = runtime.core(0).unwrap();
     let (inputs, outputs) = ([io("x", 8, 1)], [io("y", 8, 2), io("z", 8, 3)]);
     let model = load(&core, SubgraphPlan { inputs: &inputs, outputs: &outputs, ..NOTHING }).unwrap();

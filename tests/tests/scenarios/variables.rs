@@ -44,7 +44,7 @@ const INPUTS: [IoPlan<'static>; 1] = [io("x", 64, 90)];
 const OUTPUTS: [IoPlan<'static>; 1] = [io("y", 64, 91)];
 
 /// The record of a variable, found as a debugger would.
-fn record(runtime: &TestRuntime, flat: u32, model: &TestModel<'_>, variable: u32) -> *const mem_ref_t {
+pub(crate) fn record(runtime: &TestRuntime, flat: u32, model: &TestModel<'_>, variable: u32) -> *const mem_ref_t {
     // SAFETY: the index of a resident model; its nodes sit at offset 160 of their records.
     unsafe {
         let index = (*raw::model(runtime, flat, model.id())).static_mr_set;

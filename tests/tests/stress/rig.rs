@@ -65,7 +65,7 @@ pub(crate) fn one_more(served: &AtomicU64, stop: &AtomicBool) {
 
 pub(crate) fn config(size: u32) -> Config<LinuxHooks> {
     let hooks = LinuxHooks::with_log(Log::new(stderr(), None));
-    Config { logical_core_size: Some(size), scratchpad_page_size: PAGE, ..Config::new(hooks) }
+    Config { logical_core_size: Some(size), scratchpad_page_size: PAGE, ..Config::new(hooks).side_by_side() }
 }
 
 pub(crate) fn open(arch: Arch, size: u32) -> (TestRuntime, TestDriver) {

@@ -7,6 +7,13 @@ fn check<const N: usize, const M: usize, const R: usize, const T: usize, const L
     assert_eq!(capacities.storage_bytes(), size_of::<Storage<N, M, R, T, L>>(), "{capacities:?}");
 }
 
+/// `model-db` §1, `tensor` §10: with as many the chains are as long as in the original.
+#[test]
+fn tables_have_the_documented_buckets() {
+    use crate::arena::slots::{MEM_REF_BUCKETS, MODEL_DB_BUCKETS, SET_BUCKETS};
+    assert_eq!((MODEL_DB_BUCKETS, MEM_REF_BUCKETS, SET_BUCKETS), (256, 1024, 1024));
+}
+
 #[test]
 fn the_bytes_of_a_storage_are_those_of_its_type() {
     let Capacities { nodes: 8, models: 1, mem_refs: 1, tensors: 1, ring: 8 } = Capacities::LEAST else { panic!("LEAST") };

@@ -50,7 +50,7 @@ impl Rig {
             Box::leak(Box::new(Intruder { inner, during_alloc: Mutex::new(None), during_map: Mutex::new(None) }));
         let storage: &'static Storage<8, 1, 8, 1, 64> = nrt_tests::storage();
         let hooks = LinuxHooks::with_log(Log::new(stderr(), None));
-        let runtime = Box::leak(Box::new(Runtime::init(storage, intruder, Config::new(hooks)).unwrap()));
+        let runtime = Box::leak(Box::new(Runtime::init(storage, intruder, Config::new(hooks).side_by_side()).unwrap()));
         Self { runtime, intruder }
     }
 

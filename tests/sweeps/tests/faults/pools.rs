@@ -20,8 +20,11 @@ pub(crate) fn tiny<const N: usize, const M: usize, const R: usize, const T: usiz
 ) -> (TestRuntime, TestDriver) {
     let driver = nrt_tests::driver(SimConfig::new(arch));
     let storage: &'static Storage<N, M, R, T, 64> = nrt_tests::storage();
-    let config =
-        Config { logical_core_size: Some(logical_core_size), scratchpad_page_size: PAGE, ..Config::new(LinuxHooks::new()) };
+    let config = Config {
+        logical_core_size: Some(logical_core_size),
+        scratchpad_page_size: PAGE,
+        ..Config::new(LinuxHooks::new()).side_by_side()
+    };
     (Runtime::init(storage, driver, config).unwrap(), driver)
 }
 
@@ -222,7 +225,9 @@ fn feature_maps_and_functions() {
 fn too_few_models_for_the_logical_core() {
     static STORAGE: Storage<64, 1, 4, 4, 64> = Storage::new();
     let driver = nrt_tests::one_device(Arch::Cayman);
-    let init = |size| Runtime::init(&STORAGE, driver, Config { logical_core_size: Some(size), ..Config::new(LinuxHooks::new()) });
+    let init = |size| {
+        Runtime::init(&STORAGE, driver, Config { logical_core_size: Some(size), ..Config::new(LinuxHooks::new()).side_by_side() })
+    };
     let error = init(2).err().unwrap();
     assert_eq!(error.status, Status::Resource);
     assert_eq!(error.cause, Cause::Capacity { pool: Pool::Models, need: 2, have: 1 });

@@ -16,14 +16,15 @@ pub(crate) type FaultyRuntime = Runtime<Reserved, &'static FaultyHooks>;
 pub(crate) const PAGE: u64 = 1 << 20;
 
 /// The error numbers every request is failed with: all that the driver's description names, whichever request they are
-/// described for, a number nobody expects, and the positive return value.
-pub(crate) const ERRNOS: [Errno; 17] = [
+/// described for, those of a file that is not a device, and the positive return value. Most of them the core has no name for.
+pub(crate) const ERRNOS: [Errno; 19] = [
     Errno::EPERM,
     Errno::ENOENT,
     Errno::EINTR,
     Errno::EIO,
     ENXIO,
     E2BIG,
+    EAGAIN,
     Errno::ENOMEM,
     Errno::EACCES,
     Errno::EFAULT,
@@ -31,17 +32,24 @@ pub(crate) const ERRNOS: [Errno; 17] = [
     Errno::ENODEV,
     Errno::EINVAL,
     ENOTTY,
+    ENOSYS,
+    EPROTONOSUPPORT,
     EALREADY,
     Errno::ENOTSUPP,
-    Errno(4095),
     Errno::SHORT,
 ];
 /// An address that belongs to no allocation.
 const ENXIO: Errno = Errno(6);
 /// A core beyond those of the device.
 const E2BIG: Errno = Errno(7);
+/// A list that is longer than the room for it.
+const EAGAIN: Errno = Errno(11);
 /// What one unknown request is answered with.
 const ENOTTY: Errno = Errno(25);
+/// A kind of unit that has no such thing.
+const ENOSYS: Errno = Errno(38);
+/// A kernel too old for it.
+const EPROTONOSUPPORT: Errno = Errno(93);
 /// A cooperative lock that its last holder asks for again.
 const EALREADY: Errno = Errno(114);
 
@@ -106,7 +114,8 @@ impl Rig {
     }
 
     pub(crate) fn init(&self) -> Result<FaultyRuntime, Error> {
-        let mut config = Config { logical_core_size: Some(self.size), scratchpad_page_size: PAGE, ..Config::new(self.hooks) };
+        let mut config =
+            Config { logical_core_size: Some(self.size), scratchpad_page_size: PAGE, ..Config::new(self.hooks).side_by_side() };
         (self.adapt)(&mut config);
         let runtime = match self.storage {
             Tight::One(storage) => Runtime::init(storage, self.reserved, config),
@@ -176,7 +185,7 @@ impl Rig {
 
     /// Whether the scratchpad is asked to be contiguous.
     pub(crate) fn contiguous(&self) -> bool {
-        let mut config = Config::new(self.hooks);
+        let mut config = Config::new(self.hooks).side_by_side();
         (self.adapt)(&mut config);
         config.contiguous_scratchpad
     }

@@ -102,7 +102,7 @@ fn one_seed(arch: Arch, size: u32, seed: u64, operations: u64) -> world::Counts 
             contiguous_scratchpad: contiguous_wanted,
             scratchpad_on_single_core: mode.one_core && !mode.contiguous,
             zero_copy,
-            ..Config::new(hooks)
+            ..Config::new(hooks).side_by_side()
         };
         let runtime = Runtime::init(storage, driver, config).unwrap();
         assert_eq!(runtime.contiguous_scratchpad(), mode.contiguous);
