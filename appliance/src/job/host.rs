@@ -3,7 +3,7 @@
 use nrt_core::environment::Environment;
 use nrt_core::hooks::Hooks as _;
 use nrt_core::reserved_hbm::ReservedHbm;
-use nrt_core::{AnyStorage, Config};
+use nrt_core::{AnyStorage, Config, CoreUsage};
 
 use super::close;
 use super::device::Slice;
@@ -80,12 +80,17 @@ fn microseconds_since(moment: u64) -> u64 {
 /// Reserves memory for every core, on its own HBM.
 #[inline(never)]
 fn reserve_everywhere(runtime: &Runtime<'_>, bytes: u64, findings: &Findings) {
-    let arch = runtime.arch();
-    for (device, core) in close::cores(runtime) {
-        let channel = arch.default_channel(core);
-        if let Err(error) = runtime.driver().reserve(device, core, channel, bytes) {
-            return findings.fail(format_args!("{bytes} bytes cannot be reserved for ND{device}:NC{core}: {error}"));
+    let visit: &mut dyn FnMut(&CoreUsage) = &mut |usage| {
+        let (device, core) = (usage.device, usage.core);
+        let channel = runtime.arch().default_channel(core);
+        if !findings.failed()
+            && let Err(error) = runtime.driver().reserve(device, core, channel, bytes)
+        {
+            findings.fail(format_args!("{bytes} bytes cannot be reserved for ND{device}:NC{core}: {error}"));
         }
+    };
+    if let Err(error) = runtime.for_each_core_usage(visit) {
+        findings.fail(format_args!("the cores to reserve for cannot be told: {error}"));
     }
 }
 
