@@ -54,6 +54,9 @@ fn the_other_variables_count_too() {
 fn a_value_that_cannot_be_is_named_with_its_place_and_what_was_expected() {
     let machine = "; this machine has 1 device of 8 cores, 4 logical cores of size 2";
     for (variable, value, position, expected, tail) in [
+        // No source says which kinds of instances have one size only, so none is taken for one.
+        ("NEURON_LOGICAL_NC_CONFIG", "3", 1, "a logical core size of 1 or 2", machine),
+        ("NEURON_RT_VIRTUAL_CORE_SIZE", "4", 1, "a logical core size of 1 or 2", machine),
         ("NEURON_RT_VISIBLE_CORES", "0,x", 3, "a logical core number", machine),
         ("NEURON_RT_NUM_CORES", "9", 1, "a number of logical cores from 0 (all) to 4", machine),
         ("NEURON_SCRATCHPAD_PAGE_SIZE", "4096", 1, "a page size from 1 to 4095 MiB", machine),
