@@ -266,6 +266,8 @@ pub fn parse<'a>(arguments: impl Iterator<Item = &'a [u8]>) -> Result<Command<'a
         };
         return match (deployment, target) {
             (Some(_), _) => conflict("either --info or a deployment"),
+            _ if reserve.is_some() => conflict("either --info or --reserve"),
+            _ if log.is_some() => conflict("either --info or --log"),
             (_, Some(Target::Simulated(_))) => conflict("either --info or --simulate"),
             (_, Some(Target::Device { number })) => Ok(Command::Info(Info { device: Some(number), json, attach })),
             (_, None) => Ok(Command::Info(Info { device: None, json, attach })),

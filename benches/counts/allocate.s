@@ -126,9 +126,9 @@
     mov r9d,[rcx+28h]
     cmp r9d,r10d
     jae
-    mov r13,[rcx+18h]
-    lea rax,[r13-1]
-    test r13,rax
+    mov r15,[rcx+18h]
+    lea rax,[r15-1]
+    test r15,rax
     je
     mov rax,[rsi+0F8h]
     mov r10,[rax]
@@ -138,10 +138,11 @@
     mov eax,[rax+8]
     cmp eax,[rsi+100h]
     jae
-    mov r15,[rcx+20h]
-    test r15,r15
+    mov rax,[rcx+20h]
+    mov [rsp+10h],rax
+    test rax,rax
     je
-    xor r10d,r10d
+    xor r13d,r13d
     jmp
     xorps xmm0,xmm0
     movups [rsp+58h],xmm0
@@ -152,9 +153,8 @@
     mov [rsp+30h],rax
     cmp ebp,1
     mov [rsp+70h],rsi
-    mov [rsp+8],r10
     jne
-    test r13,r13
+    test r15,r15
     je
     xor eax,eax
     xor r10d,r10d
@@ -199,24 +199,24 @@
     mov [rsp+50h],rcx
     mov eax,[rcx+14h]
     lea r13,[rax+rdx*8]
-    mov [rsp+38h],rdx
+    mov [rsp+30h],rdx
     mov rbx,rdx
     shl rbx,0Ah
     mov rdx,r13
     shl rdx,9
-    mov edi,1
-    mov [rsp+40h],rax
+    mov ebp,1
+    mov [rsp+38h],rax
     mov rsi,rax
     shl rsi,7
-    mov [rsp+10h],rax
+    mov [rsp],rax
     mov [rsp+48h],rdx
-    mov [rsp+28h],rsi
-    mov [rsp+30h],r9
+    mov [rsp+20h],rsi
+    mov [rsp+28h],r9
     mov rcx,[r14+0B0h]
     lea r15,[rcx+rdx]
     add r15,10h
     xor eax,eax
-    lock cmpxchg [rcx+rdx+10h],edi
+    lock cmpxchg [rcx+rdx+10h],ebp
     jne
     mov rax,[r14+0B8h]
     add rax,rbx
@@ -257,7 +257,7 @@
     mov [rdx+rcx+18h],rax
     mov qword ptr [rdx+rcx+20h],0
     cmp r11,rsi
-    mov [rsp+18h],r15
+    mov [rsp],r15
     jne
     xor ecx,ecx
     jmp
@@ -280,11 +280,11 @@
     (outside of the program)
     mov byte ptr [rbx+r15+44h],0
     mov [rbx+88h],rbp
-    mov rdi,[rsp+40h]
+    mov rdi,[rsp+38h]
     cmp edi,8
-    mov rbp,[rsp+30h]
+    mov rbp,[rsp+28h]
     jae
-    mov rax,[rsp+38h]
+    mov rax,[rsp+30h]
     lea rax,[rax+rax*8]
     shl rax,7
     add rax,[r14+0C0h]
@@ -304,6 +304,7 @@
     mov rsi,[rsp+50h]
     mov rdx,rbx
     mov ecx,1
+    mov r15,[rsp]
     call nrt_core::ledger::<impl nrt_core::system::System<D,H>>::ledger_add
     push rbp
     push r15
@@ -423,12 +424,11 @@
     shl r13,7
     inc dword ptr [rax+r13+8]
     xor eax,eax
-    mov rdi,[rsp+18h]
-    xchg [rdi],eax
+    xchg [r15],eax
     cmp eax,2
     jne
     mov [r12+8],rbx
-    mov dword ptr [r12],3Fh
+    mov dword ptr [r12],40h
     add rsp,58h
     pop rbx
     pop r12
@@ -437,10 +437,10 @@
     pop r15
     pop rbp
     ret
-    test r15,r15
+    mov rcx,[rsp+10h]
+    test rcx,rcx
     je
-    mov rax,[rsp+8]
-    test rax,rax
+    test r13,r13
     je
     add rsp,0B8h
     pop rbx
@@ -451,7 +451,7 @@
     pop rbp
     ret
     mov r12d,[rsp+10h]
-    cmp r12d,3Fh
+    cmp r12d,40h
     jne
     mov rax,[rsp+18h]
     mov rcx,[rbx+568h]

@@ -57,7 +57,7 @@
     cmp rax,r13
     je
     mov [rcx+4],ebx
-    mov dword ptr [rcx],3Fh
+    mov dword ptr [rcx],40h
     add rsp,58h
     pop rbx
     pop r12
@@ -68,7 +68,7 @@
     ret
     mov eax,[rsp+4]
     xor ecx,ecx
-    cmp dword ptr [rsp],3Fh
+    cmp dword ptr [rsp],40h
     sete cl
     mov [rsp],ecx
     mov [rsp+4],eax

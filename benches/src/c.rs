@@ -9,6 +9,7 @@ use std::sync::Once;
 mod raw {
     use super::{c_char, c_int, c_long, c_uint, c_void};
 
+    // SAFETY: the C file of this crate defines these with the same arguments.
     unsafe extern "C" {
         pub(super) fn nrt_c_object_setup();
         pub(super) fn nrt_c_object_allocate(

@@ -135,7 +135,7 @@ pub struct Demand {
     pub mem_refs: u64,
     /// Blocks of tables.
     pub tables: u64,
-    /// Tensors, and their names in tensor sets.
+    /// Tensors, of which those of a thread for a model are slices of one; and their names in tensor sets.
     pub tensors: u64,
 }
 
@@ -241,9 +241,14 @@ pub fn for_each_need(
                 need(Pool::Tables, Capacities::function_blocks(functions) as u64, holder, "functions of its libraries");
             }
         }
-        let tensors = u64::from(deployment.threads) * io as u64;
-        need(Pool::Nodes, tensors, Holder::Threads(index), "inputs and outputs of the threads");
-        need(Pool::Tensors, tensors, Holder::Threads(index), "inputs and outputs of the threads");
+        let threads = u64::from(deployment.threads);
+        need(Pool::Nodes, threads, Holder::Threads(index), "memory of the threads");
+        need(
+            Pool::Tensors,
+            threads * (io as u64 + 1),
+            Holder::Threads(index),
+            "inputs and outputs of the threads, slices of one",
+        );
     }
     // What the models of a core share is as much as the one needs that needs most.
     let size = deployment.logical_core_size.max(1);

@@ -38,7 +38,8 @@ fn the_text_says_who_needs_what() {
     for line in [
         "       2  \"generate\" core 0: weight chunks",
         "       5  \"embed\" core 0: code of engines",
-        "       4  \"generate\" 2 threads: inputs and outputs of the threads",
+        "       2  \"generate\" 2 threads: memory of the threads",
+        "       6  \"generate\" 2 threads: inputs and outputs of the threads, slices of one",
         "       2  ND0:NC0: scratchpad pages",
         "       2  ND0:NC0: the shared microcode library",
         "         4  \"embed\" core 0: variables of the scratchpad",
@@ -46,9 +47,9 @@ fn the_text_says_who_needs_what() {
     ] {
         assert!(out.lines().any(|shown| shown == line), "{line:?}: {out}");
     }
-    // 2 + 1 chunks, 2 × 5 pieces of code, 2 pointers, 2 pages, the library's 2, 2 threads × 4 tensors.
-    assert!(out.starts_with("nodes 27 "), "{out}");
-    assert!(out.contains("\nmodels 2 ") && out.contains("\ntensors 8 ") && out.contains("\nring 256 "), "{out}");
+    // 2 + 1 chunks, 2 × 5 pieces of code, 2 pointers, 2 pages, the library's 2, 2 threads × 2 models.
+    assert!(out.starts_with("nodes 23 "), "{out}");
+    assert!(out.contains("\nmodels 2 ") && out.contains("\ntensors 12 ") && out.contains("\nring 256 "), "{out}");
 }
 
 #[test]
@@ -78,19 +79,19 @@ fn the_json_has_the_same_numbers() {
 fn the_least_of_a_storage_is_said() {
     let path = deployment("least.json", json!({ "subgraphs": 1 }));
     let fit = Fit::read(&path).unwrap();
-    // A chunk, an input, an output.
-    assert_eq!((fit.demand(Pool::Nodes), fit.capacities().nodes), (3, 8));
+    // A chunk, and what input and output are slices of.
+    assert_eq!((fit.demand(Pool::Nodes), fit.capacities().nodes), (2, 8));
     // A logical core of two cores, although the model is on one.
     assert_eq!((fit.demand(Pool::Models), fit.capacities().models), (1, 2));
     let (_, out, _) = run(&[path.to_str().unwrap()]);
-    assert!(out.contains("       5  the least that a storage has\n"), "{out}");
+    assert!(out.contains("       6  the least that a storage has\n"), "{out}");
 }
 
 #[test]
 fn the_rust_form_is_what_a_build_script_writes() {
     let (status, out, _) = run(&[&shipped("sharing.json"), "--rust"]);
     assert_eq!(status, 0);
-    assert!(out.contains("pub type DeploymentStorage = ::nrt_core::Storage<27, 2, 25, 8, 256>;"), "{out}");
+    assert!(out.contains("pub type DeploymentStorage = ::nrt_core::Storage<23, 2, 25, 12, 256>;"), "{out}");
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("emit");
     fs::create_dir_all(&folder).unwrap();
     // The variable is for a process of its own: other threads of this one read the environment.
@@ -120,8 +121,8 @@ fn weights_files_count_by_their_size() {
     let path = deployment("file.json", json!({ "weights": { "file": "weights.bin" }, "weight_chunk_bytes": 1000 }));
     let fit = Fit::read(&path).unwrap();
     assert_eq!(fit.files().len(), 2);
-    // 3 chunks over two cores, one thread's two tensors.
-    assert_eq!(fit.demand(Pool::Nodes), 5);
+    // 3 chunks over two cores, the memory of one thread.
+    assert_eq!(fit.demand(Pool::Nodes), 4);
 }
 
 #[test]

@@ -115,7 +115,7 @@ fn what_the_environment_adds_is_refused_in_front() {
     let with = |variable| Case { environment: vec![variable], ..pages.clone() }.output("");
     let output = with(("NEURON_SCRATCHPAD_PAGE_SIZE", "2"));
     let errors = String::from_utf8(output.stderr).unwrap();
-    let message = "the deployment does not fit the static memory: 28 nodes are needed, there are 24;";
+    let message = "the deployment does not fit the static memory: 22 nodes are needed, there are 18;";
     assert!(output.status.code() == Some(2) && errors.contains(message), "{errors}");
     let output = with(("NEURON_RT_DEBUG_MEMLOG_MAX_SIZE", "257"));
     let errors = String::from_utf8(output.stderr).unwrap();

@@ -14,6 +14,7 @@ use crate::error::{Cause, Error, Result};
 use crate::status::Status;
 
 /// The process-wide tree, or null.
+// SAFETY: nothing else in a program has this name but the library this one stands for.
 #[unsafe(no_mangle)]
 pub static tdrv_ctx_0: AtomicPtr<tdrv_ctx_t> = AtomicPtr::new(core::ptr::null_mut());
 

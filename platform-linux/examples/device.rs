@@ -124,6 +124,7 @@ fn hold(driver: &LinuxDriver) -> Outcome {
     Ok(driver.detach(device)?)
 }
 
+// SAFETY: libc has both with these arguments; a null `status` is allowed, else it is written before the call returns.
 unsafe extern "C" {
     safe fn fork() -> i32;
     safe fn wait(status: Option<&mut i32>) -> i32;

@@ -13,17 +13,13 @@ const BOUNCE_BYTES: u64 = 2 << 20;
 /// Granule of the driver in bytes: it counts whole ones.
 const GRANULE: u64 = 4096;
 
-/// Device and index of every core of the runtime.
-pub(super) fn cores<'a>(runtime: &'a Runtime<'_>) -> impl Iterator<Item = (u32, u32)> + 'a {
-    let logical = (0..runtime.logical_cores()).filter_map(|vnc| runtime.core(vnc).ok());
-    logical.flat_map(|core| (0..runtime.logical_core_size()).filter_map(move |relative| core.physical(relative).ok()))
-}
-
 /// Checks that nothing is held when all models are unloaded and all tensors are gone, except the microcode library of a
 /// core, which stays until the core is closed; and that the driver counts as the runtime does.
 #[inline(never)]
 pub(super) fn check_unloaded(runtime: &Runtime<'_>, door: &Door<'_>, findings: &Findings) {
     let (mut allocations, mut cores) = (0, 0);
+    // What is carved out of a reservation is no chunk of the driver's, but the reservation is one.
+    let (mut ranges, mut reservations, mut uncarved) = (0, 0, 0);
     let visit: &mut dyn FnMut(&CoreUsage) = &mut |core| {
         let (device, index) = (core.device, core.core);
         cores += 1;
@@ -38,6 +34,14 @@ pub(super) fn check_unloaded(runtime: &Runtime<'_>, door: &Door<'_>, findings: &
         if core.allocations != kept {
             findings
                 .error(format_args!("ND{device}:NC{index} holds {} allocations after unload, expected {kept}", core.allocations));
+        }
+        match runtime.driver().statistics(device, index, runtime.arch().default_channel(index)) {
+            Ok(carved) => {
+                ranges += u64::from(carved.ranges);
+                reservations += u64::from(carved.reservations);
+                uncarved += carved.free_bytes();
+            }
+            Err(error) => findings.error(format_args!("the reservations cannot be read after unload: {error}")),
         }
     };
     if let Err(error) = runtime.for_each_core_usage(visit) {
@@ -58,17 +62,8 @@ pub(super) fn check_unloaded(runtime: &Runtime<'_>, door: &Door<'_>, findings: &
             }
         }
     }
-    // What is carved out of a reservation is no chunk of the driver's, but the reservation is one.
-    for (device, core) in self::cores(runtime) {
-        match runtime.driver().statistics(device, core, runtime.arch().default_channel(core)) {
-            Ok(carved) => {
-                let (ranges, reservations) = (u64::from(carved.ranges), u64::from(carved.reservations));
-                all.allocations = all.allocations.map(|count| (count + ranges).saturating_sub(reservations));
-                all.device_bytes = all.device_bytes.saturating_sub(carved.free_bytes());
-            }
-            Err(error) => findings.error(format_args!("the reservations cannot be read after unload: {error}")),
-        }
-    }
+    all.allocations = all.allocations.map(|count| (count + ranges).saturating_sub(reservations));
+    all.device_bytes = all.device_bytes.saturating_sub(uncarved);
     let bytes = runtime.device_bytes();
     let rounding = allocations * GRANULE;
     if !(bytes..=bytes + rounding).contains(&all.device_bytes)

@@ -11,11 +11,12 @@ use crate::report::Report;
 pub(super) struct Findings {
     report: Locked<&'static mut Report>,
     stop: AtomicBool,
+    no_device: AtomicBool,
 }
 
 impl Findings {
     pub(super) const fn new(report: &'static mut Report) -> Self {
-        Self { report: Locked::new(report), stop: AtomicBool::new(false) }
+        Self { report: Locked::new(report), stop: AtomicBool::new(false), no_device: AtomicBool::new(false) }
     }
 
     /// Keeps an error; the work goes on.
@@ -32,6 +33,16 @@ impl Findings {
     /// Whether something has failed.
     pub(super) fn failed(&self) -> bool {
         self.stop.load(Acquire)
+    }
+
+    /// Keeps that a device cannot be opened: there is nothing to report on.
+    pub(super) fn no_device(&self) {
+        self.no_device.store(true, Release);
+    }
+
+    /// Whether that was kept.
+    pub(super) fn has_no_device(&self) -> bool {
+        self.no_device.load(Acquire)
     }
 
     /// Writes into the report.

@@ -1,9 +1,10 @@
 //! From bring-up to close, on the in-process model of the driver or on real devices.
 
+use nrt_core::driver::Call;
 use nrt_core::environment::Environment;
 use nrt_core::hooks::Hooks as _;
 use nrt_core::reserved_hbm::ReservedHbm;
-use nrt_core::{AnyStorage, Config};
+use nrt_core::{AnyStorage, Cause, Config, CoreUsage};
 
 use super::close;
 use super::device::Slice;
@@ -38,7 +39,7 @@ pub(super) struct Job<'a> {
 }
 
 /// Hosts the models of a deployment from the first to the last step, on a slice of the real devices or else on the model of
-/// the driver; whatever does not hold is in the findings. Can be called once.
+/// the driver; whatever does not hold is in the findings, also that a device cannot be opened. Can be called once.
 pub(super) fn host(slice: Option<Slice<'_>>, job: Job<'_>) {
     if let Some(slice) = slice {
         return through(&Door::Kernel(slice), job);
@@ -67,7 +68,12 @@ fn through(door: &Door<'_>, job: Job<'_>) {
             close::check_unloaded(&runtime, door, findings);
             close::close(&runtime, findings);
         }
-        Err(error) => findings.fail(format_args!("the runtime does not start: {error}")),
+        Err(error) => {
+            if let Cause::Driver { call: Call::Open, .. } = error.cause {
+                findings.no_device();
+            }
+            findings.fail(format_args!("the runtime does not start: {error}"));
+        }
     }
     door.check_closed(findings);
 }
@@ -80,12 +86,17 @@ fn microseconds_since(moment: u64) -> u64 {
 /// Reserves memory for every core, on its own HBM.
 #[inline(never)]
 fn reserve_everywhere(runtime: &Runtime<'_>, bytes: u64, findings: &Findings) {
-    let arch = runtime.arch();
-    for (device, core) in close::cores(runtime) {
-        let channel = arch.default_channel(core);
-        if let Err(error) = runtime.driver().reserve(device, core, channel, bytes) {
-            return findings.fail(format_args!("{bytes} bytes cannot be reserved for ND{device}:NC{core}: {error}"));
+    let visit: &mut dyn FnMut(&CoreUsage) = &mut |usage| {
+        let (device, core) = (usage.device, usage.core);
+        let channel = runtime.arch().default_channel(core);
+        if !findings.failed()
+            && let Err(error) = runtime.driver().reserve(device, core, channel, bytes)
+        {
+            findings.fail(format_args!("{bytes} bytes cannot be reserved for ND{device}:NC{core}: {error}"));
         }
+    };
+    if let Err(error) = runtime.for_each_core_usage(visit) {
+        findings.fail(format_args!("the cores to reserve for cannot be told: {error}"));
     }
 }
 

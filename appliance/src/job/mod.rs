@@ -156,7 +156,12 @@ fn serve_deployment(started: u64, memory: &Memory, run: &Run<'_>, env: &Env<'_>)
         tables,
     };
     host::host(slice, job);
+    let no_device = findings.has_no_device();
     let report = findings.into_report();
+    if no_device {
+        report.errors().for_each(|error| say(format_args!("{error}")));
+        return Err(Exit::NoDevice);
+    }
     report.events = HOOKS.events();
     report.resident_anonymous_bytes_at_exit = process::resident_anonymous_bytes().ok();
     let printed = print(|out| {

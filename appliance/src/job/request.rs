@@ -3,7 +3,7 @@
 //! The bytes of a request are a stream of [`crate::weights`] for each input, seeded by the request's number and the
 //! input's, so that outputs of another request, another thread or another model are told apart from the right ones.
 
-use core::{fmt, slice};
+use core::fmt;
 
 use heapless::Vec;
 use nrt_core::hooks::Hooks;
@@ -12,7 +12,7 @@ use nrt_core::{Cause, Error, Fence, ReadPiece, Status, WritePiece};
 
 use super::server::{Bound, PATIENCE_NS, Seat, Server};
 use super::statics::HOOKS;
-use super::tensors::{self, Own, Sets};
+use super::tensors::{self, OfModel, Own, Sets};
 use crate::deployment::{MAX_TENSORS, Model};
 use crate::weights::{self, Mismatch};
 
@@ -67,80 +67,86 @@ fn seed(request: u64, input: usize) -> u64 {
 #[inline(never)]
 pub(super) fn serve(server: &Server<'_>, own: Own<'_, '_>, sets: &Sets<'_>, index: usize, number: u64) -> Result<Outcome, Fault> {
     let Some((model, seat, _)) = server.entry(index) else { return Ok(Outcome::Abandoned) };
-    let (inputs, outputs) = tensors::of_model(own, server.deployment.models(), index);
+    let Some(own) = tensors::of_model(own, server.deployment.models(), index) else { return Ok(Outcome::Abandoned) };
     let mut buffer = [0; BUFFER_BYTES];
-    write(server, inputs, number, &mut buffer).map_err(during("writing the inputs"))?;
-    sets.bind(model, inputs, outputs).map_err(during("binding"))?;
-    let first = outputs.first().zip(outputs.first().and_then(|output| output.completions().ok()));
+    write(server, &own, number, &mut buffer).map_err(during("writing the inputs"))?;
+    sets.bind(model, &own).map_err(during("binding"))?;
+    let first = own.outputs.first().and_then(|output| Some((output, output.completions().ok()?)));
     if !run(server, sets, model, seat).map_err(during("running"))? {
         return Ok(Outcome::Abandoned);
     }
     if let Some((output, before)) = first {
         output.wait_completed(PATIENCE_US, before + 1).map_err(during("waiting for the outputs"))?;
     }
-    read(server, inputs, outputs, number, &mut buffer).map_err(during("reading the outputs"))
+    read(server, &own, number, &mut buffer).map_err(during("reading the outputs"))
 }
 
-/// Bytes of each tensor that are in the buffer at a time, when `tensors` share it, and where these pieces start.
-fn steps(tensors: Own<'_, '_>) -> (usize, impl Iterator<Item = u64> + use<>) {
-    let longest = tensors.iter().map(Bound::bytes).max().unwrap_or(0);
-    let step = BUFFER_BYTES / tensors.len().max(1);
-    (step, (0..longest).step_by(step))
+/// Bytes of each tensor that are in the buffer at a time, when `tensors` share it, and bytes of the longest one.
+fn steps(tensors: Own<'_, '_>) -> (usize, u64) {
+    (BUFFER_BYTES / tensors.len().max(1), tensors.iter().map(Bound::bytes).max().unwrap_or(0))
 }
 
-/// The part of a tensor's piece of the buffer that lies inside the tensor; `None` behind its end.
-fn inside<'b>(part: &'b mut [u8], tensor: &Bound<'_>, start: u64) -> Option<&'b mut [u8]> {
-    let left = tensor.bytes().saturating_sub(start).min(part.len() as u64) as usize;
-    part.get_mut(..left).filter(|part| !part.is_empty())
+/// Calls `visit` for each tensor that has bytes from `start` on: with its number, where these bytes are in the tensor whose
+/// slices they are, of which the first begins at `slice`, and the part of the buffer that is theirs.
+#[inline(never)]
+fn for_each_part<'b>(
+    tensors: Own<'_, '_>,
+    mut slice: u64,
+    start: u64,
+    buffer: &'b mut [u8],
+    visit: &mut dyn FnMut(usize, u64, &'b mut [u8]),
+) {
+    let (step, _) = steps(tensors);
+    for (number, (tensor, part)) in tensors.iter().zip(buffer.chunks_mut(step)).enumerate() {
+        let left = tensor.bytes().saturating_sub(start).min(part.len() as u64) as usize;
+        if left != 0 {
+            visit(number, slice + start, &mut part[..left]);
+        }
+        slice = tensors::behind(slice, tensor.bytes());
+    }
 }
 
-/// Writes the bytes of request `number` into the inputs, a piece of each at a time, in one batch.
-fn write(server: &Server<'_>, inputs: Own<'_, '_>, number: u64, buffer: &mut [u8]) -> nrt_core::Result<()> {
-    let (step, starts) = steps(inputs);
-    for start in starts {
+/// Writes the bytes of request `number` into the inputs, a piece of each at a time, in one batch: through the tensor whose slices
+/// they are, while the model gets the slices.
+fn write(server: &Server<'_>, own: &OfModel<'_, '_>, number: u64, buffer: &mut [u8]) -> nrt_core::Result<()> {
+    let (step, longest) = steps(own.inputs);
+    let mut start = 0;
+    while start < longest {
         let mut pieces = Vec::<_, MAX_TENSORS>::new();
-        for (input, (tensor, part)) in inputs.iter().zip(buffer.chunks_mut(step)).enumerate() {
-            let Some(part) = inside(part, tensor, start) else { continue };
+        for_each_part(own.inputs, 0, start, buffer, &mut |input, offset, part| {
             weights::fill(part, seed(number, input), start);
             // There is room, here and below: a model has at most so many tensors.
-            let _ = pieces.push((tensor, WritePiece::new(start, part)));
-        }
-        let batch: Vec<(&Bound<'_>, &[WritePiece<'_>]), MAX_TENSORS> =
-            pieces.iter().map(|(tensor, piece)| (*tensor, slice::from_ref(piece))).collect();
-        server.runtime.write_batch(&batch, Fence::Wait)?;
+            let _ = pieces.push(WritePiece::new(offset, part));
+        });
+        server.runtime.write_batch(&[(own.whole, &pieces)], Fence::Wait)?;
+        start += step as u64;
     }
     Ok(())
 }
 
-/// Reads the outputs of request `number`, a piece of each at a time, in one batch, and compares them with the inputs.
-fn read(
-    server: &Server<'_>,
-    inputs: Own<'_, '_>,
-    outputs: Own<'_, '_>,
-    number: u64,
-    buffer: &mut [u8],
-) -> nrt_core::Result<Outcome> {
-    let (step, starts) = steps(outputs);
-    for start in starts {
+/// Reads the outputs of request `number`, a piece of each at a time, in one batch as the inputs were written, and compares them
+/// with those.
+fn read(server: &Server<'_>, own: &OfModel<'_, '_>, number: u64, buffer: &mut [u8]) -> nrt_core::Result<Outcome> {
+    let (step, longest) = steps(own.outputs);
+    let first = own.inputs.iter().fold(0, |end, input| tensors::behind(end, input.bytes()));
+    let (mut start, mut outcome) = (0, Outcome::Right);
+    while start < longest && matches!(outcome, Outcome::Right) {
         let mut pieces = Vec::<_, MAX_TENSORS>::new();
-        for (tensor, part) in outputs.iter().zip(buffer.chunks_mut(step)) {
-            let Some(part) = inside(part, tensor, start) else { continue };
-            let _ = pieces.push((tensor, ReadPiece::new(start, part)));
-        }
-        let mut batch: Vec<(&Bound<'_>, &mut [ReadPiece<'_>]), MAX_TENSORS> =
-            pieces.iter_mut().map(|(tensor, piece)| (*tensor, slice::from_mut(piece))).collect();
-        server.runtime.read_batch(&mut batch, Fence::Wait)?;
-        drop(batch);
+        for_each_part(own.outputs, first, start, buffer, &mut |_, offset, part| {
+            let _ = pieces.push(ReadPiece::new(offset, part));
+        });
+        server.runtime.read_batch(&mut [(own.whole, &mut pieces)], Fence::Wait)?;
         drop(pieces);
-        for (output, (tensor, part)) in outputs.iter().zip(buffer.chunks_mut(step)).enumerate() {
-            let input = output % inputs.len().max(1);
-            let (Some(part), Some(source)) = (inside(part, tensor, start), inputs.get(input)) else { continue };
-            if let Some(mismatch) = compare(part, seed(number, input), start, source.bytes()) {
-                return Ok(Outcome::Wrong { output, mismatch });
+        for_each_part(own.outputs, first, start, buffer, &mut |output, _, part| {
+            let input = output % own.inputs.len().max(1);
+            let mismatch = own.inputs.get(input).and_then(|source| compare(part, seed(number, input), start, source.bytes()));
+            if let (Outcome::Right, Some(mismatch)) = (&outcome, mismatch) {
+                outcome = Outcome::Wrong { output, mismatch };
             }
-        }
+        });
+        start += step as u64;
     }
-    Ok(Outcome::Right)
+    Ok(outcome)
 }
 
 /// Compares the bytes of an output from `offset` on with an input of `length` bytes, over and over.

@@ -4,6 +4,7 @@ use core::ffi::{c_char, c_int};
 use core::hint::black_box;
 
 // The functions themselves, so that no call is replaced by the compiler's own idea of it.
+// SAFETY: the program defines each of them with the arguments of C.
 unsafe extern "C" {
     fn memcpy(dst: *mut u8, src: *const u8, n: usize) -> *mut u8;
     fn memmove(dst: *mut u8, src: *const u8, n: usize) -> *mut u8;

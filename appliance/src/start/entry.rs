@@ -13,6 +13,7 @@ use nrt_linux::{process, threads};
 /// The stack pointer is a multiple of 16 and points to argc, argv, a null pointer, envp, a null pointer, auxv. The
 /// kernel clears all other registers but promises nothing about rbp, which ends the chain of frames. The `call` keeps the
 /// alignment that the C convention wants, and `begin` does not return.
+// SAFETY: the body is the whole function and does not return; the linker takes this one name for the entry, nobody else has it.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 unsafe extern "C" fn _start() -> ! {

@@ -24,10 +24,12 @@ fn panic(info: &PanicInfo<'_>) -> ! {
 
 /// Named by the unwind tables of the precompiled core library; never called, since panics do not unwind. Optimised
 /// programs lose every mention of it, others do not.
+// SAFETY: without the standard library nothing else defines this name.
 #[unsafe(no_mangle)]
 extern "C" fn rust_eh_personality() {}
 
 /// Called by landing pads of the precompiled core library, which are never reached, since panics do not unwind.
+// SAFETY: without the standard library nothing else defines this name.
 #[unsafe(no_mangle)]
 extern "C" fn _Unwind_Resume() -> ! {
     exit(PANICKED)

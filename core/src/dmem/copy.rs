@@ -73,7 +73,8 @@ impl<D: Driver, H: Hooks> System<D, H> {
     /// Copies `bytes` into a node at `offset`.
     ///
     /// # Errors
-    /// `NRT_INVALID` when the span is empty or does not lie inside the node; `NRT_FAILURE` when the driver fails.
+    /// `NRT_INVALID` when the span is empty or does not lie inside the node, or a source of bytes copies through the core that
+    /// waits for it; `NRT_FAILURE` when the driver fails.
     ///
     /// # Concurrency
     /// The copy-buffer lock of the node's core, for the whole transfer; none for host memory.

@@ -99,7 +99,8 @@ impl<D: Driver, H: Hooks> Run<'_, D, H> {
     /// Copies from an input to an output.
     ///
     /// # Errors
-    /// `NRT_INVALID` when there is no such tensor or a span does not lie inside it; what the driver answers.
+    /// `NRT_INVALID` when there is no such tensor, or it is one that [`Tensor::copy_to`](crate::Tensor::copy_to) refuses;
+    /// `NRT_FAILURE` when the driver fails.
     pub fn copy(&self, input: usize, input_offset: u64, output: usize, output_offset: u64, bytes: u64) -> Result<()> {
         let missing = |output, index: usize| Error::invalid(Cause::Binding { output, index: index as u32, need: bytes, have: 0 });
         let src = self.inputs.get(input).ok_or(missing(false, input))?;

@@ -78,7 +78,8 @@ impl<'r, D: Driver, H: Hooks> Dmem<'r, D, H> {
     /// Copies `bytes` to `offset`.
     ///
     /// # Errors
-    /// `NRT_INVALID` when the span is empty or outside, `NRT_FAILURE` when the driver fails, `NRT_CLOSED` after close.
+    /// `NRT_INVALID` when the span is empty or outside, or a source of bytes copies through the core that waits for it;
+    /// `NRT_FAILURE` when the driver fails, `NRT_CLOSED` after close.
     pub fn write(&self, offset: u64, bytes: &[u8]) -> Result<()> {
         // SAFETY: as above.
         self.with(|node| unsafe { self.runtime.system.dmem_copy_in(node, offset, bytes) })
@@ -175,7 +176,7 @@ impl<'r, D: Driver, H: Hooks> Model<'r, D, H> {
     ///
     /// # Errors
     /// `NRT_INVALID_HANDLE` when somebody unloaded it by its id already; `NRT_INVALID` when the calling thread uses it itself:
-    /// it then stays resident under its id.
+    /// it then stays resident under its id; `NRT_CLOSED` after close.
     pub fn unload(self) -> Result<()> {
         let _inside = self.runtime.enter_to_release()?;
         let core = self.core();
@@ -185,7 +186,7 @@ impl<'r, D: Driver, H: Hooks> Model<'r, D, H> {
     /// Unloads it if its users leave within `timeout_ns`; otherwise gives the token to go on with.
     ///
     /// # Errors
-    /// `NRT_INVALID_HANDLE` when somebody unloaded it by its id already.
+    /// As [`unload`](Self::unload).
     pub fn unload_within(self, timeout_ns: u64) -> Result<Option<Draining<'r, D, H>>> {
         let inside = self.runtime.enter_to_release()?;
         let core = self.core();
@@ -196,7 +197,7 @@ impl<'r, D: Driver, H: Hooks> Model<'r, D, H> {
     /// What the model owns on one of its physical cores.
     ///
     /// # Errors
-    /// `NRT_INVALID_HANDLE` when the model is not resident there.
+    /// `NRT_INVALID_HANDLE` when the model is not resident there, `NRT_CLOSED` after close.
     pub fn usage(&self, relative: u32) -> Result<ModelUsage> {
         self.runtime.model_usage(self.vnc, self.id, relative)
     }
@@ -204,7 +205,7 @@ impl<'r, D: Driver, H: Hooks> Model<'r, D, H> {
     /// Calls `visit` with every variable of the model on one of its physical cores, and its name; in no particular order.
     ///
     /// # Errors
-    /// `NRT_INVALID_HANDLE` when the model is not resident there.
+    /// `NRT_INVALID_HANDLE` when the model is not resident there, `NRT_CLOSED` after close.
     pub fn for_each_variable(&self, relative: u32, visit: impl FnMut(VariableInfo, &str)) -> Result<()> {
         self.runtime.for_each_variable(self.vnc, self.id, relative, visit)
     }
@@ -213,7 +214,7 @@ impl<'r, D: Driver, H: Hooks> Model<'r, D, H> {
     ///
     /// # Errors
     /// `NRT_INVALID` when the model has no such variable, it has no address, or the span lies outside; `NRT_INVALID_HANDLE`
-    /// when the model is not resident.
+    /// when the model is not resident there, `NRT_CLOSED` after close.
     pub fn variable_address(&self, relative: u32, variable: u32, offset: u64, bytes: u64) -> Result<u64> {
         self.runtime.variable_address(self.vnc, self.id, relative, variable, (offset, bytes))
     }
@@ -223,7 +224,7 @@ impl<'r, D: Driver, H: Hooks> Model<'r, D, H> {
     ///
     /// # Errors
     /// `NRT_INVALID` when its pages do not hold the span (a single one, in paged mode); `NRT_INVALID_HANDLE` when the model is
-    /// not resident.
+    /// not resident there, `NRT_CLOSED` after close.
     pub fn scratchpad_address(&self, relative: u32, offset: u64, bytes: u64) -> Result<u64> {
         self.runtime.scratchpad_address(self.vnc, self.id, relative, offset, bytes)
     }
@@ -232,7 +233,7 @@ impl<'r, D: Driver, H: Hooks> Model<'r, D, H> {
     /// neither.
     ///
     /// # Errors
-    /// `NRT_INVALID_HANDLE` when the model is not resident.
+    /// `NRT_INVALID_HANDLE` when the model is not resident there, `NRT_CLOSED` after close.
     pub fn with_io_name<T>(&self, relative: u32, variable: u32, work: impl FnOnce(&str, bool) -> T) -> Result<Option<T>> {
         self.runtime.with_io_name(self.vnc, self.id, relative, variable, work)
     }
@@ -240,8 +241,8 @@ impl<'r, D: Driver, H: Hooks> Model<'r, D, H> {
     /// Reads the memory of a variable.
     ///
     /// # Errors
-    /// `NRT_INVALID` when the variable has no memory or the span lies outside; `NRT_INVALID_HANDLE` when the model is not
-    /// resident; `NRT_FAILURE` when the driver fails.
+    /// `NRT_INVALID` when the variable has no memory, or the span is empty or lies outside; `NRT_INVALID_HANDLE` when the model is
+    /// not resident there; `NRT_FAILURE` when the driver fails; `NRT_CLOSED` after close.
     pub fn read_variable(&self, relative: u32, variable: u32, offset: u64, bytes: &mut [u8]) -> Result<()> {
         self.runtime.read_variable(self.vnc, self.id, relative, variable, offset, bytes)
     }

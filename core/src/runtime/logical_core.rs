@@ -85,7 +85,8 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
     ///
     /// # Errors
     /// `NRT_INVALID` for a plan that does not fit; `NRT_RESOURCE` and `NRT_FAIL_HOST_MEM_ALLOC` when memory or a pool runs
-    /// out; `NRT_FAILURE` when the driver or a source fails; `NRT_CLOSED` after close.
+    /// out; `NRT_FAILURE` when the driver or a source fails, or for more than nine libraries; `NRT_INVALID_HANDLE` when the
+    /// next id is that of a resident model, after 2³² loads; `NRT_CLOSED` after close.
     ///
     /// # Concurrency
     /// Loads on one core go on side by side; the copy-buffer lock serialises their staging.
@@ -102,9 +103,10 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
     /// `timeout_ns` bounds the wait for the core, not the execution; `None` waits for ever.
     ///
     /// # Errors
-    /// `NRT_INVALID_HANDLE` when the model is not resident (it may be reloading); `NRT_TIMEOUT` when the core stayed busy;
-    /// `NRT_INVALID` when a tensor does not fit or an executor calls back into its own core; `NRT_FAILURE` when the driver does
-    /// not take the addresses for the model's pointers to what is bound, and nothing ran; what the executor answers.
+    /// `NRT_INVALID_HANDLE` when the model is not resident (it may be reloading), or a tensor is of another runtime;
+    /// `NRT_TIMEOUT` when the core stayed busy; `NRT_INVALID` when a tensor does not fit or an executor calls back into its own
+    /// core; `NRT_RESOURCE` for more than 64 tensors; `NRT_FAILURE` when the driver does not take the addresses for the model's
+    /// pointers to what is bound, and nothing ran; `NRT_CLOSED` after close; what the executor answers.
     pub fn run(
         &self,
         id: u32,
@@ -128,8 +130,8 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
     /// not looked at. The tensors are held while the model runs.
     ///
     /// # Errors
-    /// As [`run`](Self::run); `NRT_INVALID` when a name is missing; `NRT_INVALID_HANDLE` when its tensor is gone or a set is of
-    /// another runtime.
+    /// As [`run`](Self::run); `NRT_INVALID` when a name is missing, or another thread exchanges the storage of its tensor just
+    /// then; `NRT_INVALID_HANDLE` when its tensor is gone or a set is of another runtime.
     pub fn run_sets(
         &self,
         id: u32,
@@ -148,7 +150,7 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
     ///
     /// # Errors
     /// `NRT_INVALID_HANDLE` when it is not resident; `NRT_INVALID` when an executor unloads on the core it runs on, or a visitor
-    /// the model it looks at.
+    /// the model it looks at; `NRT_CLOSED` after close.
     pub fn unload(&self, id: u32) -> Result<()> {
         let _inside = self.runtime.enter()?;
         self.unload_inside(id)
@@ -185,7 +187,8 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
     ///
     /// # Errors
     /// `NRT_RESOURCE` for pinned host memory on CAYMAN, a full pool or no device memory; `NRT_FAIL_HOST_MEM_ALLOC` when
-    /// there is no host memory; `NRT_INVALID` for a size of 0 or a name over 255 bytes; `NRT_CLOSED` after close.
+    /// there is no host memory; `NRT_INVALID` for a size of 0 or a name over 255 bytes; `NRT_FAILURE` when the driver answers
+    /// anything else; `NRT_CLOSED` after close.
     pub fn tensor(&self, placement: Placement, bytes: u64, name: &str) -> Result<Tensor<'r, D, H>> {
         let _inside = self.runtime.enter()?;
         let system = &self.runtime.system;

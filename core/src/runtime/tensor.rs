@@ -95,8 +95,9 @@ impl<'r, D: Driver, H: Hooks> Tensor<'r, D, H> {
     /// Copies from this tensor to another one, after executions that are in the way.
     ///
     /// # Errors
-    /// `NRT_INVALID` when a span does not fit, two device tensors lie on different HBM channels, or one side has no bytes
-    /// and the other is known to the driver; `NRT_FAILURE` when the driver fails; `NRT_CLOSED` after close.
+    /// `NRT_INVALID` when a span is empty or does not fit, a tensor has no storage, two device tensors lie on different HBM
+    /// channels or devices, one side has no bytes and the other is known to the driver, or an executor would wait for itself;
+    /// `NRT_INVALID_HANDLE` for a target of another runtime; `NRT_FAILURE` when the driver fails; `NRT_CLOSED` after close.
     pub fn copy_to(&self, offset: u64, target: &Self, target_offset: u64, bytes: u64) -> Result<()> {
         self.with(|tensor| {
             self.runtime.system.tensor_copy_fenced(tensor, offset, &target.reference(self.runtime)?, target_offset, bytes)
@@ -279,8 +280,9 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
     /// Everything is checked before the first piece moves; it is not atomic beyond that.
     ///
     /// # Errors
-    /// `NRT_INVALID` when there is no tensor or piece, a span is empty or outside, or a tensor is plain host memory;
-    /// `NRT_FAILURE` when the driver fails, some pieces may have moved then; `NRT_CLOSED` after close.
+    /// `NRT_INVALID` when there is no tensor or piece, a span is empty or outside, a tensor has no storage or is plain host
+    /// memory, or an executor would wait for itself; `NRT_INVALID_HANDLE` for a tensor of another runtime; `NRT_FAILURE` when the
+    /// driver fails, some pieces may have moved then; `NRT_CLOSED` after close.
     pub fn write_batch(&self, batches: &[(&Tensor<'_, D, H>, &[WritePiece<'_>])], fence: Fence) -> Result<()> {
         let _inside = self.enter()?;
         let mut item = |index: usize| {

@@ -44,7 +44,8 @@ impl<'r, D: Driver, H: Hooks> TensorSet<'r, D, H> {
     /// The tensor of this name: a second handle to the same view, which keeps it alive.
     ///
     /// # Errors
-    /// `NRT_FAILURE` when the set has no such name, `NRT_INVALID_HANDLE` when its tensor is gone, `NRT_CLOSED` after close.
+    /// `NRT_FAILURE` when the set has no such name, `NRT_INVALID_HANDLE` when its tensor is gone, `NRT_INVALID` while another
+    /// thread exchanges the storage of the tensor, `NRT_CLOSED` after close.
     pub fn get(&self, name: &str) -> Result<Tensor<'r, D, H>> {
         let _inside = self.runtime.enter()?;
         // SAFETY: the handle keeps the set alive; the new handle takes over the reference.

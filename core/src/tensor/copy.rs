@@ -15,7 +15,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
     /// [`tensor_copy`](Self::tensor_copy) after writes to the source and accesses to the target that are under way.
     ///
     /// # Errors
-    /// As [`tensor_copy`](Self::tensor_copy).
+    /// As [`tensor_copy`](Self::tensor_copy); `NRT_INVALID` when an executor would wait for itself.
     pub(crate) fn tensor_copy_fenced(
         &self,
         src: &TensorRef,
@@ -34,7 +34,9 @@ impl<D: Driver, H: Hooks> System<D, H> {
     /// gives nothing to a plain one, and cannot be the partner of device memory.
     ///
     /// # Errors
-    /// `NRT_INVALID` when a span does not fit or two device tensors lie on different HBM channels (errata 34).
+    /// `NRT_INVALID` when a span is empty or does not fit, a tensor has no storage, two device tensors lie on different HBM
+    /// channels or devices (errata 34), or one side has no bytes and the other is device memory; `NRT_FAILURE` when the driver
+    /// fails.
     pub(crate) fn tensor_copy(
         &self,
         src: &TensorRef,

@@ -28,6 +28,7 @@ unsafe impl Backing for Memory {
 static STORAGE: SmallStorage = SmallStorage::new();
 static MODELLED: SimStorage<4096, 1> = SimStorage::new();
 
+// SAFETY: nothing else in this program has the name.
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn nrt_layout_stop_here() {

@@ -93,9 +93,7 @@ impl<S: System> LinuxDriver<S> {
         let channels = arch.channels_per_device();
         let per_channel = |channel| (channel < channels).then(|| sysfs::channel_memory(self.system(), node, arch, channel))?;
         let per_core = |core| (core < machine.cores_per_device).then(|| sysfs::core_memory(self.system(), node, core))?;
-        let told = self.channel_bytes(device, 0).ok().filter(|&bytes| bytes != 0);
-        let (channel_bytes, channel_bytes_source) =
-            told.map_or((arch.hbm_bytes(), SizeSource::Architecture), |bytes| (bytes, SizeSource::Driver));
+        let (channel_bytes, channel_bytes_source) = self.sized(device);
         let bdf = DeviceBdfExt::of(machine.first_node(), node).and_then(|question| self.ask_misc(question).ok());
         Ok(DeviceInfo {
             node,
@@ -164,6 +162,12 @@ impl<S: System> LinuxDriver<S> {
     pub fn channel_bytes(&self, device: u32, channel: u32) -> Result<u64, Fault> {
         let open = self.enter(device)?;
         self.ask(&open, ResourceMmapInfo::hbm(channel)).map(|answer| answer.size)
+    }
+
+    /// Bytes of each HBM of a device, and who told them: a driver that does not leaves what the architecture has.
+    pub(super) fn sized(&self, device: u32) -> (u64, SizeSource) {
+        let told = self.channel_bytes(device, 0).ok().filter(|&bytes| bytes != 0);
+        told.map_or((self.machine.arch.hbm_bytes(), SizeSource::Architecture), |bytes| (bytes, SizeSource::Driver))
     }
 
     /// The map from logical to physical cores, as (device, core) each.

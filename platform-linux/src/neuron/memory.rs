@@ -252,7 +252,7 @@ impl<S: System> LinuxDriver<S> {
         let chunk = self.chunk_bytes(range);
         let bytes = usize::try_from(chunk).map_err(|_| Refusal::ZeroLength)?;
         if range.host_memory == 0 {
-            self.refuse_top_of_hbm(range.mmap_offset.saturating_add(chunk))?;
+            self.refuse_top_of_hbm(device, range.mmap_offset.saturating_add(chunk))?;
         }
         let base = self
             .system
@@ -263,11 +263,14 @@ impl<S: System> LinuxDriver<S> {
         Ok(unsafe { base.add(Self::start(range) as usize) })
     }
 
-    fn refuse_top_of_hbm(&self, end: u64) -> Result<(), Refusal> {
-        let arch = self.machine.arch;
-        let fixed = self.machine.version.is_some_and(|version| version >= DriverVersion([2, 28, 0, 0]));
-        let top = |channel| arch.hbm_base(channel).map(|base| base + arch.hbm_bytes());
-        if !fixed && (0..arch.channels_per_device()).any(|channel| top(channel) == Some(end)) {
+    /// The driver compares with the size that it tells, where it tells one.
+    fn refuse_top_of_hbm(&self, device: u32, end: u64) -> Result<(), Refusal> {
+        if self.machine.version.is_some_and(|version| version >= DriverVersion([2, 28, 0, 0])) {
+            return Ok(());
+        }
+        let (arch, (bytes, _)) = (self.machine.arch, self.sized(device));
+        let top = |channel| arch.hbm_base(channel).map(|base| base + bytes);
+        if (0..arch.channels_per_device()).any(|channel| top(channel) == Some(end)) {
             return Err(Refusal::MapsToWrongPlace { end });
         }
         Ok(())

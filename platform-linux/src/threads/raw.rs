@@ -53,6 +53,7 @@ pub(super) unsafe fn clone_thread(
 ///
 /// In the new thread rsp is a multiple of 16 before the `call`, as the C convention wants it. The frame pointer is 0,
 /// so that whoever walks frames stops here. Afterwards `exit` (60) ends this thread only.
+// SAFETY: the body keeps to the C convention, as told above, and does not fall off its end.
 #[unsafe(naked)]
 unsafe extern "C" fn thread_entry(
     flags: usize,

@@ -30,6 +30,8 @@ pub(crate) struct Setup {
     pub(crate) queries: (bool, bool),
     /// Where the first chunk goes.
     pub(crate) first_pa: u64,
+    /// Size of an HBM, where the driver tells it.
+    pub(crate) told_hbm_bytes: Option<u64>,
     pub(crate) files: BTreeMap<String, String>,
 }
 
@@ -46,6 +48,7 @@ impl Setup {
             cores_per_device: 2,
             queries: (true, true),
             first_pa: 16 << 20,
+            told_hbm_bytes: None,
             files: BTreeMap::new(),
         }
     }

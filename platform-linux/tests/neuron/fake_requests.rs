@@ -243,6 +243,13 @@ impl Fake {
                 state.owners.retain(|&core, &mut owner| owner != 100 || map >> core & 1 == 0);
                 0
             }
+            n if n == number::<ResourceMmapInfo<'_>>() => match setup.told_hbm_bytes {
+                Some(bytes) => {
+                    argument!(neuron_ioctl_resource_mmap_info).size = bytes;
+                    0
+                }
+                None => EINVAL,
+            },
             n if n == number::<DumpMemChunks<'_>>() => {
                 let a = argument!(neuron_ioctl_dump_mem_chunks);
                 a.num_entries_out = state.chunks.len() as u32;

@@ -203,6 +203,11 @@ fn the_top_of_an_hbm_is_not_mapped_before_2_28() {
     let new = Setup { first_pa: top, version: "2.28.0.0\n", ..Setup::sunda() }.attach();
     let range = new.allocate(0, &request(8192, 0)).unwrap();
     new.map_range(0, &range).unwrap();
+    // Where the driver tells its size, the top is there.
+    let small = Setup { first_pa: 4 * GIB - 8192, told_hbm_bytes: Some(4 * GIB), ..Setup::cayman(1) }.attach();
+    let range = small.allocate(0, &request(8192, 0)).unwrap();
+    let refusal = Refusal::MapsToWrongPlace { end: 4 * GIB };
+    assert_eq!(small.map_range(0, &range).unwrap_err(), Fault::Refused(refusal));
 }
 
 #[test]

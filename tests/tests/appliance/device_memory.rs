@@ -68,7 +68,7 @@ fn tensors_have_no_room() {
         "arch": "sunda", "requests": 1,
         "models": [model("m", 1, json!({ "seed": 1, "bytes": 10 }), json!({ "inputs": [{ "name": "x", "bytes": 1_u64 << 36 }] }))]
     });
-    let message = "model \"m\" has no tensor: \"x\": NRT_RESOURCE: no room for 68719476736 bytes (alignment: none, usage: tensor) \
+    let message = "model \"m\" has no tensors: NRT_RESOURCE: no room for 68719480832 bytes (alignment: none, usage: tensor) \
                    in device memory on ND0:NC1, HBM 1";
     assert_out_of_memory(&run_deployment(&deployment), message);
 }

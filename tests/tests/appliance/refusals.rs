@@ -73,7 +73,7 @@ fn a_deployment_larger_than_the_static_memory() {
     let chunks = small(json!({ "weights": { "seed": 1, "bytes": 100_000 }, "weight_chunk_bytes": 1 }));
     let outcome = run_deployment(&chunks);
     let message = outcome.refused(2);
-    for (need, pool, have) in [(100_002, "nodes", 32_768), (100_004, "mem_refs", 16_384)] {
+    for (need, pool, have) in [(100_001, "nodes", 32_768), (100_004, "mem_refs", 16_384)] {
         let expected = format!(
             "nrt-appliance: the deployment does not fit the static memory: {need} {pool} are needed, there are {have}; model \"m\" \
              alone needs {need}\n"
@@ -87,7 +87,7 @@ fn a_deployment_larger_than_the_static_memory() {
     let many = json!({ "arch": "cayman", "threads": 16, "models": models.collect::<Vec<_>>() });
     let outcome = run_deployment(&many);
     assert!(
-        outcome.refused(2).contains(": 5120 tensors are needed, there are 4096; model \"m0\" alone needs 80\n"),
+        outcome.refused(2).contains(": 6144 tensors are needed, there are 4096; model \"m0\" alone needs 96\n"),
         "{outcome:?}"
     );
     let outcome = run_deployment(&small(json!({ "scratchpad_bytes": 1_u64 << 40 })));

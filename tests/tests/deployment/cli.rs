@@ -63,11 +63,13 @@ fn what_is_accepted() {
 fn the_list_of_devices() {
     let info = |device, json| Ok(Command::Info(Info { device, json, attach: false }));
     assert_eq!(parse(&["--info"]), info(None, false));
-    assert_eq!(parse(&["--json", "--info", "--log", "info"]), info(None, true));
+    assert_eq!(parse(&["--json", "--info"]), info(None, true));
     assert_eq!(parse(&["--device=/dev/neuron3", "--info"]), info(Some(3), false));
     let conflict = "--info: excludes an option given before, expected either --info or";
     refused(&["--info", "a.json"], &format!("{conflict} a deployment"));
     refused(&["--simulate", "sunda", "--info"], &format!("{conflict} --simulate"));
+    refused(&["--reserve", "1GiB", "--info"], &format!("{conflict} --reserve"));
+    refused(&["--info", "--log", "info"], &format!("{conflict} --log"));
     refused(&["--info=yes"], "--info: takes no value, expected no value");
 }
 

@@ -138,8 +138,8 @@ fn appliances_share_a_device() {
 fn refusals_of_the_driver() {
     for (fail, status, text) in [
         ("OPEN:1:EACCES", 3, "/dev/neuron0 cannot be opened: permission denied; the node is root's, unless"),
-        ("OPEN:2:EBUSY", 1, "open: EBUSY (16 other processes are attached to the device)"),
-        ("OPEN:2:EINTR", 1, "open: EINTR (a signal to end came while the device was resetting)"),
+        ("OPEN:2:EBUSY", 3, "open: EBUSY (16 other processes are attached to the device)"),
+        ("OPEN:2:EINTR", 3, "open: EINTR (a signal to end came while the device was resetting)"),
         ("COMPATIBLE_VERSION:1:EIO", 3, "the driver did not answer COMPATIBLE_VERSION: EIO"),
         ("MEM_ALLOC_V2MT64:30:ENOMEM", 1, "NRT_RESOURCE: no room for "),
         ("MEM_COPY64:5:EPERM", 1, "EPERM"),

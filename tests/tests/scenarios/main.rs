@@ -41,4 +41,5 @@ mod tensors;
 mod ulib;
 mod ulib_rules;
 mod unload;
+mod variable_rules;
 mod variables;

@@ -140,6 +140,34 @@ fn a_handle_whose_model_was_unloaded_by_id_is_stale() {
     finish(&runtime);
 }
 
+/// Whatever is asked of a model on a core it is not on, after it left by its id, and after close.
+#[test]
+fn a_model_that_is_not_there_tells_nothing() {
+    let runtime = runtime(Arch::Cayman);
+    let core = runtime.core(0).unwrap();
+    let model = load(&core, SubgraphPlan { regions: &[weights(100)], ..NOTHING }).unwrap();
+    let id = model.id();
+    let told = |relative| {
+        [
+            model.usage(relative).map(drop),
+            model.for_each_variable(relative, |_, _| ()),
+            model.variable_address(relative, 1, 0, 1).map(drop),
+            model.with_io_name(relative, 1, |_, _| ()).map(drop),
+            model.read_variable(relative, 1, 0, &mut [0]),
+        ]
+    };
+    let nowhere = |relative| model.scratchpad_address(relative, 0, 1).unwrap_err();
+    assert_eq!(told(0), [Ok(()); 5]);
+    for relative in [1, 2, u32::MAX] {
+        assert_eq!((told(relative), nowhere(relative)), ([Err(unknown(id)); 5], unknown(id)));
+    }
+    core.unload(id).unwrap();
+    assert_eq!((told(0), nowhere(0)), ([Err(unknown(id)); 5], unknown(id)));
+    runtime.close(None).unwrap();
+    let closed = Error { status: Status::Closed, cause: Cause::NotOpen };
+    assert_eq!((told(0), nowhere(0)), ([Err(closed); 5], closed));
+}
+
 #[test]
 fn each_core_has_a_table_of_256_buckets_keyed_by_the_low_bits() {
     let (runtime, counter) = runtime_after(9);

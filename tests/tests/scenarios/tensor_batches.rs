@@ -123,6 +123,11 @@ fn batches_are_checked_as_a_whole() {
     refuse(&plain, &[(0, 4)], invalid(Cause::NotDeviceMemory));
     refuse(&fake, &[(0, 4)], invalid(Cause::NotDeviceMemory));
     refuse(&empty, &[(0, 4)], invalid(Cause::NoStorage));
+    let elsewhere = machine(Arch::Cayman, DriverVersion::V2_25_4, 1);
+    let stranger = elsewhere.core(0).unwrap().tensor(Placement::Device, 100, "stranger").unwrap();
+    refuse(&stranger, &[(0, 4)], Error { status: Status::InvalidHandle, cause: Cause::StaleHandle });
+    drop(stranger);
+    finish(&elsewhere);
     // 4. The bytes are what they were, and so are the books.
     assert_eq!(books(&runtime), before);
     for (tensor, byte) in [(&good, 9), (&tensor, 7)] {

@@ -3,7 +3,7 @@
 use nrt_core::driver::{Call, Errno};
 use nrt_core::{Arch, Status};
 
-use crate::rig::{ERRNOS, Rig};
+use crate::rig::{ERRNOS, NAMELESS, Rig};
 use crate::scenario::run;
 use crate::session::{Fault, Reference, Session};
 
@@ -19,16 +19,22 @@ pub(crate) fn clean(rig: &Rig, run: Run, reference: Option<&Reference>) -> Refer
 }
 
 fn every_request_once(arch: Arch, size: u32) {
-    fail_every_request_of(&Rig::new(arch, size), run);
+    fail_every_request_with(&Rig::new(arch, size), run, |_| ERRNOS.iter().chain(&NAMELESS));
 }
 
-/// Fails every request of a run once with every error number. Gives the faults.
+/// Fails every request of a run once with every error number the core has a name for, and with one of the others, which it
+/// cannot tell apart, in turn. Gives the faults.
 pub(crate) fn fail_every_request_of(rig: &Rig, run: Run) -> u64 {
+    fail_every_request_with(rig, run, |n| ERRNOS.iter().chain(&NAMELESS[n as usize % NAMELESS.len()..][..1]))
+}
+
+/// Fails every request of a run once with each error number that `errnos` has for it. Gives the faults.
+fn fail_every_request_with<I: Iterator<Item = &'static Errno>>(rig: &Rig, run: Run, errnos: impl Fn(u64) -> I) -> u64 {
     let (arch, size) = (rig.arch, rig.size);
     let reference = clean(rig, run, None);
     let mut points = 0;
     for n in 1..=reference.requests {
-        for errno in ERRNOS {
+        for &errno in errnos(n) {
             run(Session::new(rig, Some(&reference), Fault::Once(n, errno))).unwrap();
             assert_eq!(rig.driver.injected(), 1, "request {n}");
             rig.settle();

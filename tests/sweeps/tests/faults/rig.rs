@@ -15,29 +15,25 @@ pub(crate) type FaultyRuntime = Runtime<Reserved, &'static FaultyHooks>;
 /// Small enough for a model of two pages.
 pub(crate) const PAGE: u64 = 1 << 20;
 
-/// The error numbers every request is failed with: all that the driver's description names, whichever request they are
-/// described for, those of a file that is not a device, and the positive return value. Most of them the core has no name for.
-pub(crate) const ERRNOS: [Errno; 19] = [
+/// The error numbers the core has a name for: those of the driver's memory path, of a file that is no device or fails, and the
+/// positive return value.
+pub(crate) static ERRNOS: [Errno; 12] = [
     Errno::EPERM,
     Errno::ENOENT,
     Errno::EINTR,
     Errno::EIO,
-    ENXIO,
-    E2BIG,
-    EAGAIN,
     Errno::ENOMEM,
     Errno::EACCES,
     Errno::EFAULT,
     Errno::EBUSY,
     Errno::ENODEV,
     Errno::EINVAL,
-    ENOTTY,
-    ENOSYS,
-    EPROTONOSUPPORT,
-    EALREADY,
     Errno::ENOTSUPP,
     Errno::SHORT,
 ];
+
+/// The others that the driver's description names, whichever request they are described for.
+pub(crate) static NAMELESS: [Errno; 7] = [ENXIO, E2BIG, EAGAIN, ENOTTY, ENOSYS, EPROTONOSUPPORT, EALREADY];
 /// An address that belongs to no allocation.
 const ENXIO: Errno = Errno(6);
 /// A core beyond those of the device.
