@@ -1,6 +1,6 @@
 //! System calls on device descriptors: open, duplication, mapping.
 
-use std::os::fd::{AsFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
 use nrt_core::driver::Errno;
 use nrt_sim::kernel::Shown;
@@ -61,16 +61,23 @@ impl Supervisor {
         self.latest = Some(number.into());
     }
 
+    /// A copy of a descriptor. `None` when it is not any more what it was when it was looked at: another thread closed it.
+    fn copy(&mut self, pid: u32, fd: RawFd, file: Option<DeviceFile>) -> Option<OwnedFd> {
+        let copy = process::fetch(self.processes.get(pid)?, fd).ok()?;
+        let found = process::inspect(&self.world.memory, std::process::id(), copy.as_raw_fd());
+        (found == file).then_some(copy)
+    }
+
     /// `dup` and `fcntl(F_DUPFD)`: the copy of a device, or of a directory whose listing is answered, gets a number of the
     /// window too.
     pub(crate) fn duplicate(&mut self, call: &Notification, pid: u32, at_least: RawFd, cloexec: bool) -> Told {
         let fd = call.args[0] as RawFd;
         let file = self.device_file(pid, fd);
+        if file.is_none() && !self.is_listed(pid, fd) {
+            return plain(Answer::Continue);
+        }
         let Some(number) = self.number(pid, at_least) else { return plain(Answer::Errno(libc::EMFILE)) };
-        let copy = match self.processes.get(pid).map(|process| process::fetch(process, fd)) {
-            Some(Ok(copy)) => copy,
-            _ => return plain(Answer::Errno(libc::EBADF)),
-        };
+        let Some(copy) = self.copy(pid, fd, file) else { return plain(Answer::Errno(libc::EBADF)) };
         match self.listener.answer_fd(call.id, copy.as_fd(), Some(number), cloexec) {
             Ok(()) => {
                 match file {
@@ -94,10 +101,7 @@ impl Supervisor {
         if from == to || flags & !libc::O_CLOEXEC != 0 {
             return plain(Answer::Continue);
         }
-        let copy = match self.processes.get(pid).map(|process| process::fetch(process, from)) {
-            Some(Ok(copy)) => copy,
-            _ => return plain(Answer::Errno(libc::EBADF)),
-        };
+        let Some(copy) = self.copy(pid, from, Some(file)) else { return plain(Answer::Errno(libc::EBADF)) };
         // Made here and not by the thread, so that it is there when the next call is looked at.
         let replaced = self.device_file(pid, to);
         if self.listener.answer_fd(call.id, copy.as_fd(), Some(to), flags & libc::O_CLOEXEC != 0).is_err() {

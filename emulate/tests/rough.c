@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -79,34 +80,73 @@ static void moved(void) {
     CHECK(copy_file_range(file, &at, file, &(off_t){100}, 10, 0) == 10 && sendfile(pipes[1], file, &(off_t){0}, 5) == 5);
 }
 
-/* A device sent over a socket: the receiver is not attached, and its close is its own. */
-static void sent(void) {
-    int sockets[2];
-    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) == 0);
-    int fd = device(O_RDWR);
-    uint64_t handle = allocate(fd, MIB);
-    pid_t child = fork();
-    if (child == 0) {
-        char byte, control[CMSG_SPACE(4)];
-        struct iovec part = { &byte, 1 };
-        CHECK(close(fd) == 0);
-        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control };
-        CHECK(recvmsg(sockets[1], &message, 0) == 1);
-        int got = *(int *)CMSG_DATA(CMSG_FIRSTHDR(&message));
-        CHECK(got < 256 && info(got, handle).size == MIB && !attached(got, handle) && errno == EACCES);
-        CHECK(read(got, &byte, 1) == -1 && errno == EINVAL && close(got) == 0);
-        CHECK(write(sockets[1], "x", 1) == 1);
-        _exit(0);
-    }
+/* Sends a descriptor; receives one, at the lowest number that is free. */
+static void give(int socket, int fd) {
     char byte = 0, control[CMSG_SPACE(4)] = { 0 };
     struct iovec part = { &byte, 1 };
     struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control };
     struct cmsghdr *header = CMSG_FIRSTHDR(&message);
     *header = (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(4) };
     memcpy(CMSG_DATA(header), &fd, 4);
-    CHECK(sendmsg(sockets[0], &message, 0) == 1 && read(sockets[0], &byte, 1) == 1);
+    CHECK(sendmsg(socket, &message, 0) == 1);
+}
+static int take(int socket) {
+    char byte, control[CMSG_SPACE(4)];
+    struct iovec part = { &byte, 1 };
+    struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control };
+    CHECK(recvmsg(socket, &message, 0) == 1);
+    return *(int *)CMSG_DATA(CMSG_FIRSTHDR(&message));
+}
+
+/* A device sent over a socket: the receiver is not attached, and its close is its own. */
+static void sent(void) {
+    int sockets[2];
+    char byte;
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) == 0);
+    int fd = device(O_RDWR);
+    uint64_t handle = allocate(fd, MIB);
+    pid_t child = fork();
+    if (child == 0) {
+        CHECK(close(fd) == 0);
+        int got = take(sockets[1]);
+        CHECK(got < 256 && info(got, handle).size == MIB && !attached(got, handle) && errno == EACCES);
+        CHECK(read(got, &byte, 1) == -1 && errno == EINVAL && close(got) == 0);
+        CHECK(write(sockets[1], "x", 1) == 1);
+        _exit(0);
+    }
+    give(sockets[0], fd);
+    CHECK(read(sockets[0], &byte, 1) == 1);
     waited(child);
     CHECK(attached(fd, handle)); /* nothing of ours was closed */
+}
+
+/* A thread has now a device at a number, now another file, by calls of the kernel's own, while copies are made of it. */
+static struct { int fd, number, sockets[2]; volatile int stop; } turning;
+static void *turner(void *unused) {
+    for (unsigned turn = 0; !turning.stop; turn++) {
+        CHECK(close(turning.number) == 0 && take(turning.sockets[1]) == turning.number);
+        give(turning.sockets[0], turning.fd);
+        for (volatile unsigned pause = turn * 37 % 1000; pause; pause--) {} /* as long as the other file, and at any time */
+        CHECK(close(turning.number) == 0 && eventfd(0, EFD_CLOEXEC) == turning.number);
+    }
+    return unused;
+}
+static void turned(void) {
+    pthread_t thread;
+    turning.fd = device(O_RDWR);
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, turning.sockets) == 0);
+    give(turning.sockets[0], turning.fd);
+    turning.number = eventfd(0, EFD_CLOEXEC);
+    CHECK(turning.number >= 0 && turning.number < 10 && pthread_create(&thread, 0, turner, 0) == 0);
+    for (int round = 0; round < 4000; round++) {
+        int copy = fcntl(turning.number, F_DUPFD_CLOEXEC, 10);
+        CHECK(copy >= 0 || errno == EBADF);
+        struct stat s;
+        CHECK(copy < 256 || (fstat(copy, &s) == 0 && S_ISCHR(s.st_mode))); /* another file is not taken for a device */
+        CHECK(copy < 0 || close(copy) == 0);
+    }
+    turning.stop = 1;
+    CHECK(pthread_join(thread, 0) == 0);
 }
 
 /* Children made in every way, with a device at their input and output. */
@@ -296,6 +336,7 @@ int main(int count, char **arguments) {
     else if (!strcmp(name, "child")) child();
     else if (!strcmp(name, "storm")) storm();
     else if (!strcmp(name, "filtered")) filtered();
+    else if (!strcmp(name, "turned")) turned();
     else if (!strcmp(name, "full")) full();
     else if (!strcmp(name, "buried")) buried();
     else if (!strcmp(name, "rooted")) rooted(arguments[2]);

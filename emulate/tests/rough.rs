@@ -25,6 +25,11 @@ fn a_device_sent_over_a_socket_is_one() {
 }
 
 #[test]
+fn a_file_that_takes_the_number_of_a_device_is_not_taken_for_it() {
+    check("turned", &[]);
+}
+
+#[test]
 fn children_made_in_every_way_inherit_devices() {
     check("children", &[]);
 }
