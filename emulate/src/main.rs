@@ -71,6 +71,7 @@ fn main() -> ExitCode {
 
 /// Runs the program; answers the exit status.
 fn run(options: &Options) -> Result<u8, String> {
+    tree::check_place()?;
     let output = Output::new(options.output.as_deref(), options.trace).map_err(|error| format!("output: {error}"))?;
     let world = World::new(options.config(), output, options.trace.is_some(), options.report).map_err(|error| match error {
         WorldError::Config(error) => error.to_string(),

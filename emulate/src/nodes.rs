@@ -1,5 +1,6 @@
 //! What the driver shows in `/dev` and `/sys`, by path.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use nrt_sim::sysfs;
@@ -13,6 +14,10 @@ const CLASS: &str = "/sys/class/neuron_device";
 /// The devices' directories. The driver's devices have no parent.
 const VIRTUAL: &str = "/sys/devices/virtual/neuron_device";
 const MODULE: &str = "/sys/module/neuron";
+/// Names of drivers by number; the host's, with one line more.
+pub(crate) const DRIVERS: &str = "/proc/devices";
+/// The link from a device's directory to its class.
+const SUBSYSTEM: (&str, &str) = ("subsystem", "../../../../class/neuron_device");
 
 /// The kinds of what has a name in a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +71,7 @@ pub(crate) fn node(world: &World, path: &str) -> Option<Node> {
         "/sys/module" => return Some(shared(path, one(Kind::Directory, "neuron"))),
         MODULE => return Some(Node::Directory(one(Kind::File, "version"))),
         "/sys/module/neuron/version" => return Some(Node::File(format!("{}\n", world.kernel.config().version.text()), 0o444)),
+        DRIVERS => return fs::read_to_string(DRIVERS).ok().map(|host| Node::File(drivers(&host), 0o444)),
         CLASS => return Some(Node::Directory(entries(Kind::Link, names(world)))),
         VIRTUAL => return Some(Node::Directory(entries(Kind::Directory, names(world)))),
         _ => {}
@@ -104,6 +110,11 @@ pub(crate) enum Step {
 
 /// What is at an absolute path without links in front of the last name.
 pub(crate) fn step(world: &World, path: &str) -> Step {
+    if path.ends_with(SUBSYSTEM.0)
+        && let Some(Node::Link(target)) = node(world, path)
+    {
+        return Step::Link(target.into());
+    }
     if below(path, VIRTUAL).is_some() || below(path, MODULE).is_some() || [CLASS, VIRTUAL, MODULE].contains(&path) {
         return Step::Own;
     }
@@ -136,6 +147,9 @@ pub(crate) fn index(name: &str) -> Option<u32> {
 
 /// The attribute or directory of a device.
 fn attribute(world: &World, device: u32, path: &str) -> Node {
+    if path == SUBSYSTEM.0 {
+        return Node::Link(SUBSYSTEM.1.to_owned());
+    }
     let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
     let (mut file, mut found) = (None, Vec::new());
     world.kernel.attributes(device, &mut |name, text| {
@@ -149,6 +163,9 @@ fn attribute(world: &World, device: u32, path: &str) -> Node {
             });
         }
     });
+    if path.is_empty() {
+        found.push(Entry { name: SUBSYSTEM.0.to_owned(), kind: Kind::Link });
+    }
     found.sort_unstable_by(|one, other| one.name.cmp(&other.name));
     found.dedup();
     match file {
@@ -158,9 +175,27 @@ fn attribute(world: &World, device: u32, path: &str) -> Node {
     }
 }
 
+/// The host's list of drivers with ours among those of character devices, which are in the order of their numbers.
+fn drivers(host: &str) -> String {
+    let ours = format!("{:>3} neuron", sysfs::MAJOR);
+    let mut lines: Vec<&str> = host.lines().filter(|line| !line.ends_with(" neuron")).collect();
+    let number = |line: &str| line.split_ascii_whitespace().next()?.parse::<u32>().ok();
+    let characters = lines.iter().skip(1).take_while(|line| number(line).is_some_and(|number| number <= sysfs::MAJOR)).count();
+    lines.insert((1 + characters).min(lines.len()), &ours);
+    lines.join("\n") + "\n"
+}
+
 #[cfg(test)]
 mod tests {
-    use super::index;
+    use super::{drivers, index};
+
+    #[test]
+    fn the_driver_is_in_its_place() {
+        let host = "Character devices:\n  1 mem\n240 neuron\n254 x\n\nBlock devices:\n  7 loop\n";
+        assert_eq!(drivers(host), host);
+        let high = "Character devices:\n  1 mem\n136 pts\n\nBlock devices:\n  7 loop\n";
+        assert_eq!(drivers(high), high.replace("pts\n", "pts\n240 neuron\n"));
+    }
 
     #[test]
     fn names_of_devices_are_plain_numbers() {

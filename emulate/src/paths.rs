@@ -71,6 +71,8 @@ impl Supervisor {
     /// What is told about a node; `None` when the kernel knows it.
     fn tell(&mut self, call: &Notification, pid: u32, arguments: &Arguments, path: &str, node: &Node) -> Option<Told> {
         let answer = match (arguments.asked, node) {
+            // Only what is in it is ours.
+            (asked, _) if path == nodes::DRIVERS && !reads(asked) => return None,
             (Asked::Open { flags }, _) => return self.open(call, pid, path, node, flags),
             (Asked::Enter, _) => return self.enter_directory(call, pid, path, node),
             (_, Node::Shared(_)) => return None,
@@ -202,12 +204,17 @@ impl Supervisor {
             return shown.to_str().map(str::to_owned);
         }
         let name = link.to_str()?.strip_prefix(MEMORY_FILE.0)?.strip_suffix(MEMORY_FILE.1)?;
-        if name.starts_with("/sys/") {
+        if name.starts_with("/sys/") || name == nodes::DRIVERS {
             return Some(name.to_owned());
         }
         let metadata = fs::metadata(place).ok()?;
         self.world.memory.device_of((metadata.dev(), metadata.ino())).map(|device| format!("/dev/neuron{device}"))
     }
+}
+
+/// Whether a file is opened to be read.
+fn reads(asked: Asked) -> bool {
+    matches!(asked, Asked::Open { flags } if flags & (libc::O_ACCMODE | libc::O_PATH | libc::O_TRUNC) == libc::O_RDONLY)
 }
 
 /// Writes the text of a link.

@@ -26,6 +26,7 @@ fn is_of_interest(text: &[u8]) -> bool {
     SHARED.contains(&last)
         || contains(b"neuron")
         || text.starts_with(b"/dev/fd/")
+        || text == nodes::DRIVERS.as_bytes()
         || (text.starts_with(b"/proc/") && [&b"/fd/"[..], b"/cwd", b"/root"].into_iter().any(contains))
 }
 

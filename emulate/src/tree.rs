@@ -60,6 +60,23 @@ fn clear(place: &Path) {
     }
 }
 
+/// Checks the place for temporary files, as far as one was asked for.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn check_place() -> Result<(), String> {
+    let Some(place) = std::env::var_os("TMPDIR").map(PathBuf::from) else { return Ok(()) };
+    // With a slash behind it, it is a directory or an error.
+    let error = match CString::new(place.join("").as_os_str().as_bytes()) {
+        Ok(_) if place.is_relative() => io::Error::other("not an absolute path"),
+        // SAFETY: a C string and flags.
+        Ok(inside) if unsafe { libc::access(inside.as_ptr(), libc::W_OK | libc::X_OK) } == 0 => return Ok(()),
+        Ok(_) => io::Error::last_os_error(),
+        Err(error) => error.into(),
+    };
+    Err(format!("TMPDIR: \"{}\": {error}, expected a directory that can be written, or none for /tmp", place.display()))
+}
+
 /// Makes the place of the tree, and takes its lock.
 fn plant() -> io::Result<(PathBuf, Option<File>)> {
     clear(&std::env::temp_dir());

@@ -85,6 +85,26 @@ fn find_and_ls_see_devices() {
     );
 }
 
+/// As programs find the node of a device from its class, and the other way round.
+#[test]
+fn a_device_tells_its_number_its_node_and_its_class() {
+    assert_eq!(
+        shell(
+            "cd /sys/class/neuron_device/neuron1; cat uevent; readlink subsystem; cd -P subsystem; pwd; stat -c %a neuron0/uevent"
+        ),
+        "MAJOR=240\nMINOR=1\nDEVNAME=neuron1\n../../../../class/neuron_device\n/sys/class/neuron_device\n644\n"
+    );
+    assert_eq!(
+        shell("cat /sys/class/neuron_device/neuron0/subsystem/neuron1/dev; grep -c . /proc/devices >/dev/null"),
+        "240:1\n"
+    );
+    assert_eq!(shell("awk '$2 == \"neuron\"' /proc/devices; awk '$2 == \"mem\"' /proc/devices"), "240 neuron\n  1 mem\n");
+    assert_eq!(
+        shell("ls -l /sys/class/neuron_device/neuron0/ | grep -c '^l.* subsystem -> ../../../../class/neuron_device'"),
+        "1\n"
+    );
+}
+
 #[test]
 fn shells_go_to_the_drivers_directories() {
     assert_eq!(shell("cd /sys/class/neuron_device && cat neuron0/core_count && /bin/pwd"), "8/sys/class/neuron_device\n");

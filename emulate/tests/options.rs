@@ -41,6 +41,20 @@ fn what_never_existed_is_refused_and_named() {
 }
 
 #[test]
+fn the_place_for_temporary_files_is_checked() {
+    let run =
+        |place: &str| emulate(&[]).args(["ls", "/sys/class/neuron_device"]).env("TMPDIR", place).output().expect("the emulator");
+    for (place, why) in [("/no/such", "No such file"), ("/etc/passwd", "Not a directory"), ("", "not an absolute path")] {
+        let output = run(place);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!((output.status.code(), &*output.stdout), (Some(125), &b""[..]), "{said}");
+        assert!(said.starts_with(&format!("nrt-emulate: TMPDIR: \"{place}\": {why}")), "{said}");
+        assert!(said.contains("expected a directory that can be written"), "{said}");
+    }
+    assert_eq!(good(&run(scratch("").to_str().expect("text"))), "neuron0\n");
+}
+
+#[test]
 fn requests_fail_as_asked_for() {
     let program = compile("hold.c", "hold-fail", &[]);
     let run = |options: &[&str], chunks: &str| {

@@ -39,6 +39,25 @@ struct Arguments {
     command: Task,
 }
 
+/// Only `show`: the one task that is so quick that making the others' arguments would be seen.
+#[derive(Debug, Parser)]
+#[command(name = "nrt-layout")]
+enum Quick {
+    Show(crate::show::Show),
+}
+
+impl Arguments {
+    /// The arguments of this program. What is told of wrong ones comes from the whole command, whichever it is.
+    fn parsed() -> Result<Self, clap::Error> {
+        if std::env::args_os().nth(1).is_some_and(|word| word == "show")
+            && let Ok(Quick::Show(show)) = Quick::try_parse()
+        {
+            return Ok(Self { command: Task::Show(show) });
+        }
+        Self::try_parse()
+    }
+}
+
 #[derive(Debug, Subcommand)]
 enum Task {
     /// Compare layouts and say what differs.
@@ -87,7 +106,7 @@ enum Task {
 /// Runs the program on the arguments it was given.
 #[must_use]
 pub fn run() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let arguments = match Arguments::parsed() {
         Ok(arguments) => arguments,
         Err(error) => {
             // Help and version are no errors; a reader that went away is none either.

@@ -12,6 +12,12 @@ pub fn exercise(bytes: &[u8]) {
     let within = |options: Options| Options { debug_directories: Vec::new(), ..options };
     let few = within(Options { first_only: true, follow_pointers: true, ..Options::names(["outer", "a::b"]) });
     let _ = Database::read_bytes(bytes, &few);
+    let shallow = within(Options { first_only: true, shallow: true, ..Options::names(["outer", "derived", "a::b"]) });
+    if let Ok(types) = Database::read_bytes(bytes, &shallow) {
+        for id in select(&types, &Filter::default()) {
+            let _ = text(&types, id, Shown { colour: false, expand: 0 });
+        }
+    }
     if let Ok(pattern) = Regex::new("^[a-f]") {
         let _ = Database::read_bytes(bytes, &within(Options::matching(vec![pattern])));
     }

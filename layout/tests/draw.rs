@@ -85,7 +85,16 @@ fn holes_and_embedded_structs_are_visible() {
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
     let svg = text(&output.stdout);
     well_formed(&svg);
-    for words in ["class=\"hole\"", "class=\"lock\"", "data-panel=\"of-dmem_t\"", "id=\"of-dmem_t\"", "<text", "@media print"] {
+    for words in [
+        "class=\"hole\"",
+        "class=\"padding\"",
+        ">16 bytes at 176: padding<",
+        "class=\"lock\"",
+        "data-panel=\"of-dmem_t\"",
+        "id=\"of-dmem_t\"",
+        "<text",
+        "@media print",
+    ] {
         assert!(svg.contains(words), "{words}");
     }
     assert!(!svg.contains("href=\"http"), "a drawing needs nothing from elsewhere");
@@ -154,7 +163,13 @@ fn blocks_lie_side_by_side_and_every_fold_has_its_panel() {
 fn labels_are_text() {
     let svg = text(&layout(&["draw", "dmem_t", "--depth", "0"]).stdout);
     let texts: Vec<&str> = svg.split("<text ").skip(1).filter_map(|rest| rest.split(['>', '<']).nth(1)).collect();
-    for words in ["struct dmem_t", "allocator", "168", "dmem_allocator_t *", "192 B, align 64, 3 cache lines, 76 B in 2 holes"] {
+    for words in [
+        "struct dmem_t",
+        "allocator",
+        "168",
+        "dmem_allocator_t *",
+        "192 B, align 64, 3 cache lines, 60 B in 1 hole, 16 B of padding",
+    ] {
         assert!(texts.contains(&words), "{words}: {texts:?}");
     }
 }
@@ -196,7 +211,7 @@ fn a_struct_of_a_file_is_drawn_as_it_is_there() {
     let svg = std::fs::read_to_string(&out).expect("drawn");
     well_formed(&svg);
     for words in
-        ["first at 0, 1 bytes", "in at 8, 16 bytes", "last at 24, 12 bytes", "7 bytes at 1: padding", "inner", "a at 0, 1 bytes"]
+        ["first at 0, 1 bytes", "in at 8, 16 bytes", "last at 24, 12 bytes", "7 bytes at 1: hole", "inner", "a at 0, 1 bytes"]
     {
         assert!(svg.contains(words), "no {words:?} in\n{svg}");
     }

@@ -27,7 +27,13 @@ fn compiles(directory: &Path, compiler: &[&str], name: &str, source: &str) -> Ou
 const MAIN: &str = "#include \"layout.h\"\nint main(void) { return 0; }\n";
 const C11: [&str; 5] = ["cc", "-std=c11", "-Wall", "-Wextra", "-Werror"];
 const CPP17: [&str; 5] = ["c++", "-std=c++17", "-Wall", "-Wextra", "-Werror"];
-const MODULE: &str = "#[allow(non_camel_case_types, non_upper_case_globals, dead_code)]\nmod layout;\nfn main() { assert!(size_of::<layout::dmem_t>() == 192); }\n";
+const SIZE: &str = "fn main() { assert!(size_of::<layout::dmem_t>() == 192); }";
+
+/// A program with the emitted module, used as its first lines say.
+fn program(module: &str, main: &str) -> String {
+    let usage = module.lines().find_map(|line| line.strip_prefix("// Use as a module: `")?.strip_suffix('`'));
+    format!("{}\n{main}\n", usage.expect("it says how it is used"))
+}
 
 #[test]
 fn everything_compiles_as_c11_and_cpp17() {
@@ -50,7 +56,7 @@ fn everything_compiles_as_rust() {
     let assertions = module.matches("    assert!(").count();
     assert!(assertions > 2 * 931, "every offset and size is asserted: {assertions}");
     write(directory.path(), "layout.rs", module.as_bytes());
-    let built = compiles(directory.path(), &["rustc", "--edition=2024"], "main.rs", MODULE);
+    let built = compiles(directory.path(), &["rustc", "--edition=2024", "-Dwarnings"], "main.rs", &program(&module, SIZE));
     assert!(built.status.success(), "{}", text(&built.stderr));
     println!("{assertions} assertions hold in Rust");
 }
@@ -72,7 +78,7 @@ fn a_wrong_assertion_does_not_compile() {
     let wrong = module.replace("offset_of!(dmem_t, hint) == 136", "offset_of!(dmem_t, hint) == 137");
     assert_ne!(module, wrong);
     write(directory.path(), "layout.rs", wrong.as_bytes());
-    let built = compiles(directory.path(), &["rustc", "--edition=2024"], "main.rs", MODULE);
+    let built = compiles(directory.path(), &["rustc", "--edition=2024"], "main.rs", &program(&module, SIZE));
     assert!(!built.status.success() && text(&built.stderr).contains("hint"), "{}", text(&built.stderr));
 }
 
@@ -130,8 +136,9 @@ fn definitions_of_a_file_compile() {
         let built = compiles(directory.path(), &compiler, name, MAIN);
         assert!(built.status.success(), "{compiler:?}: {}", text(&built.stderr));
     }
-    write(directory.path(), "layout.rs", emit(&["rust", "--elf", own]).as_bytes());
-    let built = compiles(directory.path(), &["rustc", "--edition=2024"], "main.rs", MODULE);
+    let module = emit(&["rust", "--elf", own]);
+    write(directory.path(), "layout.rs", module.as_bytes());
+    let built = compiles(directory.path(), &["rustc", "--edition=2024"], "main.rs", &program(&module, SIZE));
     assert!(built.status.success(), "{}", text(&built.stderr));
     // And what a C compiler made: a typedef without a tag, an anonymous union, bit-fields, a packed struct, a flexible array.
     let source = "
@@ -150,13 +157,9 @@ fn definitions_of_a_file_compile() {
         let built = compiles(directory.path(), &compiler, name, MAIN);
         assert!(built.status.success(), "{compiler:?}: {}", text(&built.stderr));
     }
-    write(directory.path(), "layout.rs", emit(&["rust", "--elf", program, "tail", "value_t"]).as_bytes());
-    let built = compiles(
-        directory.path(),
-        &["rustc", "--edition=2024"],
-        "main.rs",
-        "#[allow(non_camel_case_types, dead_code)]\nmod layout;\nfn main() {}\n",
-    );
+    let module = emit(&["rust", "--elf", program, "tail", "value_t"]);
+    write(directory.path(), "layout.rs", module.as_bytes());
+    let built = compiles(directory.path(), &["rustc", "--edition=2024"], "main.rs", &self::program(&module, "fn main() {}"));
     assert!(built.status.success(), "{}", text(&built.stderr));
     let table = emit(&["csv", "--elf", program, "tail", "value_t"]);
     assert!(table.contains("value_t,16,8,anon_8.number,8,8,union:u64,1,"), "{table}");

@@ -134,8 +134,11 @@ const PRIVATE_ONLY: &str = r#"python open("/proc/%d/coredump_filter" % gdb.selec
 #[test]
 fn the_appliance_and_its_core_file() {
     let appliance = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    // The program that the tests of the appliance run, in the same folder: whichever comes first builds it, for all.
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("a folder for temporary files in the target folder");
     let built = Command::new(env!("CARGO"))
-        .args(["build", "--release", "--locked", "--package", "nrt-appliance", "--bin", "nrt-appliance"])
+        .args(["build", "--release", "--locked", "--package", "nrt-appliance", "--bin", "nrt-appliance", "--target-dir"])
+        .arg(target)
         .args(["--message-format", "json"])
         .current_dir(&appliance)
         .output()

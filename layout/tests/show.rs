@@ -69,6 +69,31 @@ fn selections_and_orders() {
     assert!(holes.contains(&"empty_holes".into()) && !holes.contains(&"point".into()));
 }
 
+/// Of one type less is read than of all: what others hold, only as far as it is shown, and names where they stand.
+#[test]
+fn a_type_alone_is_shown_as_among_all() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    // Names longer than what is read at once.
+    let (long, longer) = ("l".repeat(300), "m".repeat(5000));
+    let tail = format!("struct {long} {{ int x; }}; struct {longer} {{ struct {long} y; struct {{ struct {long} z; }}; }} last;");
+    for (source, flags, asked) in [
+        (include_str!("samples/sample.c"), ["-gdwarf-5"].as_slice(), "."),
+        (include_str!("samples/sample.cpp"), &["-x", "c++", "-g", "-c"], "^(outer::|holder|l+$|m+$)"),
+    ] {
+        let file = compile(directory.path(), &format!("{source}\n{tail}\n"), flags);
+        let (_, all, _) = run(&file, &[]);
+        let asked = names(&file, &["-E", asked]);
+        assert!(asked.len() > 10 && asked.contains(&longer), "{asked:?}");
+        for name in &asked {
+            let (status, alone, error) = run(&file, &[name]);
+            assert!(status == 0 && alone.contains(name.as_str()) && all.contains(&alone), "{name}: {error}\n{alone}");
+        }
+        // One that is held by another that is asked for too.
+        let (_, both, _) = run(&file, &[&longer, &long]);
+        assert!(both.contains("int x; ") && both.contains(&format!("struct {long} y;")), "{both}");
+    }
+}
+
 #[test]
 fn exit_codes() {
     let (_keep, file) = sample();

@@ -53,6 +53,7 @@ pub fn category_name(host: bool, category: u32) -> &'static str {
 pub fn attribute_mode(path: &str) -> u32 {
     match path {
         "reset" => 0o600,
+        "uevent" => 0o644,
         "core_count" | "connected_devices" => 0o400,
         _ => 0o444,
     }
@@ -101,6 +102,7 @@ impl Kernel {
         let neighbours = Neighbours(resources::neighbours(config, device));
         visit(format_args!("connected_devices"), format_args!("{neighbours}\n"));
         visit(format_args!("dev"), format_args!("{MAJOR}:{device}\n"));
+        visit(format_args!("uevent"), format_args!("MAJOR={MAJOR}\nMINOR={device}\nDEVNAME=neuron{device}\n"));
         visit(format_args!("reset"), format_args!("1\n"));
         visit(format_args!("info/serial_number"), format_args!("{:016x}\n", 0x5566_7788_1122_3344 + u64::from(device)));
         visit(format_args!("info/notify_delay"), format_args!("-1\n"));

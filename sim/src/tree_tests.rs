@@ -6,11 +6,13 @@ use std::vec::Vec;
 
 use spin::Mutex;
 
+use zerocopy::FromZeros as _;
+
 use super::{first, first_from, floor, insert, priority, remove, update};
 use crate::record::{Link, NONE, Record, Records, Unused};
 
 fn records(count: usize) -> Records {
-    let all: Vec<Record> = (0..count).map(|_| Record::new()).collect();
+    let all: Vec<Record> = (0..count).map(|_| Record::new_zeroed()).collect();
     Records::new(all.leak(), Box::leak(Box::new(Mutex::new(Unused::new()))))
 }
 

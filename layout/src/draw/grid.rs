@@ -44,7 +44,8 @@ pub fn class(member: &Member) -> &'static str {
     }
 }
 
-/// Runs of a struct, holes included, side by side. A hole that alignment does not explain is of unknown content.
+/// Runs of a struct, holes included, side by side; one at the end is padding. A hole that alignment does not explain is of
+/// unknown content.
 #[must_use]
 pub fn runs(record: &Record) -> Vec<Run> {
     let mut runs = Vec::new();
@@ -53,7 +54,11 @@ pub fn runs(record: &Record) -> Vec<Run> {
         start,
         end,
         member: None,
-        class: if record.confidence == "dwarf" || end - start < 8 || end.is_multiple_of(64) { "hole" } else { "unnamed" },
+        class: match record.confidence == "dwarf" || end - start < 8 || end.is_multiple_of(64) {
+            false => "unnamed",
+            true if end == record.size => "padding",
+            true => "hole",
+        },
     };
     for (index, member) in record.members.iter().enumerate() {
         if member.offset > end {

@@ -50,13 +50,17 @@ pub fn panel(shapes: &Shapes, record: &Record, title: &str, known: &[String]) ->
     let word = if record.union { "union" } else { "struct" };
     let held: u64 = if record.union { record.size } else { record.members.iter().map(|member| member.size).sum() };
     let lines = record.size.div_ceil(LINE);
-    let holes = runs(record).iter().filter(|run| run.member.is_none() && !record.union).count();
-    let empty = record.size.saturating_sub(held);
-    let waste = match holes {
+    let gaps: Vec<Run> = runs(record).into_iter().filter(|run| run.member.is_none() && !record.union).collect();
+    let padding: u64 = gaps.iter().filter(|run| run.class == "padding").map(|run| run.end - run.start).sum();
+    let empty = record.size.saturating_sub(held + padding);
+    let mut waste = match gaps.len() - usize::from(padding > 0) {
         0 => "no holes".into(),
         1 => format!("{empty} B in 1 hole"),
-        _ => format!("{empty} B in {holes} holes"),
+        holes => format!("{empty} B in {holes} holes"),
     };
+    if padding > 0 {
+        let _ = write!(waste, ", {padding} B of padding");
+    }
     let plural = if lines == 1 { "" } else { "s" };
     let facts = format!("{} B, align {}, {lines} cache line{plural}, {waste}", record.size, shapes.alignment(record));
     let svg = format!(
@@ -136,9 +140,10 @@ fn block(record: &Record, owner: &str, known: &[String], line: u64, run: &Run, y
         Some(member) => {
             (member.name.clone(), format!("{} at {}, {} bytes: {}", member.name, member.offset, member.size, typed(member)))
         }
-        None => {
-            (String::new(), format!("{size} bytes at {}: {}", run.start, if run.class == "hole" { "padding" } else { "no name" }))
-        }
+        None => (
+            String::new(),
+            format!("{size} bytes at {}: {}", run.start, if run.class == "unnamed" { "no name" } else { run.class }),
+        ),
     };
     let room = (width.saturating_sub(6) / 7) as usize;
     let label = if label.len() <= room {

@@ -6,15 +6,17 @@ text{font:12px ui-monospace,Menlo,Consolas,monospace;fill:#111}\
 .title{font-weight:bold;font-size:16px}.note{fill:#444}.small{font-size:10px}\
 .axis{font-size:10px;fill:#555}.line{stroke:#888;stroke-width:1;fill:none}\
 rect{stroke:#333;stroke-width:.7}.scalar{fill:#cfe3f7}.pointer{fill:#d5efc9}.lock{fill:#f6d0d0}.struct{fill:#f8e3b4}\
-.enum{fill:#e2d6f3}.bytes{fill:#e8e8e8}.hole{fill:url(#hole)}.unnamed{fill:url(#unnamed)}.plain{fill:#fff}\
+.enum{fill:#e2d6f3}.bytes{fill:#e8e8e8}.hole{fill:url(#hole)}.padding{fill:url(#padding)}.unnamed{fill:url(#unnamed)}.plain{fill:#fff}\
 .edge{fill:none;stroke:#555;stroke-width:1.2}.embeds{stroke:#b8860b;stroke-width:2}\
 .fold{cursor:pointer}.fold:hover rect{stroke-width:2}\
 @media print{.fold{cursor:auto}}";
 
-/// Patterns for bytes that hold nothing and for bytes nothing is known about.
+/// Patterns for bytes between members and after them that hold nothing, and for bytes nothing is known about.
 pub const PATTERNS: &str = "<defs>\
 <pattern id=\"hole\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">\
 <rect width=\"6\" height=\"6\" style=\"fill:#fff;stroke:none\"/><path d=\"M0 0V6\" style=\"stroke:#c33;stroke-width:2\"/></pattern>\
+<pattern id=\"padding\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(-45)\">\
+<rect width=\"6\" height=\"6\" style=\"fill:#fff;stroke:none\"/><path d=\"M0 0V6\" style=\"stroke:#999;stroke-width:1\"/></pattern>\
 <pattern id=\"unnamed\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\">\
 <rect width=\"5\" height=\"5\" style=\"fill:#fff;stroke:none\"/><circle cx=\"2\" cy=\"2\" r=\".9\" style=\"fill:#888\"/></pattern>\
 <marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\">\

@@ -2,8 +2,9 @@
 
 use gimli::{AttributeSpecification, AttributeValue, EndianSlice, ReaderOffsetId, RunTimeEndian, UnitHeader, UnitOffset};
 
+use super::context::Context;
 use super::plans::{Plan, Plans, Step, Steps};
-use super::world::{Context, Slice, Unit, Value, World};
+use super::world::{Slice, Unit, Value, World};
 
 /// A place between entries of a unit, or between attributes of one.
 pub(crate) struct Cursor<'c, 'a> {
@@ -147,7 +148,7 @@ impl<'c, 'a> Cursor<'c, 'a> {
 
     fn text(&mut self) -> gimli::Result<&'a [u8]> {
         let rest = &self.bytes[self.at..];
-        let length = memchr::memchr(0, rest).ok_or(END)?;
+        let length = rest.iter().position(|byte| *byte == 0).ok_or(END)?;
         self.at += length + 1;
         Ok(&rest[..length])
     }
@@ -181,7 +182,9 @@ impl<'c, 'a> Cursor<'c, 'a> {
         if self.is_empty() && spec.size(self.header) != Some(0) {
             return Err(END);
         }
-        let mut entries = self.header.entries_raw(&self.plans.table, Some(UnitOffset(self.at)))?;
+        // Of abbreviations it needs to know no more than `spec`.
+        let none = gimli::Abbreviations::default();
+        let mut entries = self.header.entries_raw(&none, Some(UnitOffset(self.at)))?;
         let value = entries.read_attribute(spec)?.raw_value();
         self.at = entries.next_offset().0;
         Ok(value)

@@ -2,9 +2,10 @@
 
 use gimli::{AttributeValue, DwTag, EvaluationResult, Expression};
 
+use super::context::Context;
 use super::cursor::Cursor;
 use super::plans::Plan;
-use super::world::{At, Context, Slice, Value, World};
+use super::world::{At, Slice, Value, World};
 
 /// Attributes of one entry.
 #[derive(Clone, Copy, Default)]

@@ -13,6 +13,9 @@ use crate::error::Unreadable;
 /// Sections that compress better than this are an attack, not debug information.
 const BEST_RATIO: u64 = 1032;
 
+/// Bytes for which there is always room.
+const SMALL: usize = 1 << 12;
+
 /// More sections than any tool writes.
 const MOST_SECTIONS: u64 = 1 << 22;
 
@@ -102,7 +105,7 @@ impl Span {
     /// The same into the place of other bytes, whose memory is used again.
     pub(crate) fn read_over(&self, offset: u64, len: u64, bytes: &mut Vec<u8>) -> Result<(), Unreadable> {
         let wanted = self.inside(offset, len)?;
-        if bytes.capacity() < wanted {
+        if bytes.capacity() < wanted && wanted > SMALL {
             // Tried first, because `vec!` ends the program where there is no room; it gets zeroes without writing them.
             let room = Vec::<u8>::new().try_reserve_exact(wanted);
             room.map_err(|error| self.refuse(error.to_string(), "memory for a section"))?;

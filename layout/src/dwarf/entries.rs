@@ -5,11 +5,17 @@ use super::world::At;
 use crate::types::hash::QuickMap;
 
 /// `N` numbers by entry: of the unit that is being read, and of others.
-#[derive(Default)]
 pub(crate) struct Entries<const N: usize> {
+    /// None of them, until one is entered.
     unit: u32,
     own: Near<N>,
     others: QuickMap<At, [u32; N]>,
+}
+
+impl<const N: usize> Default for Entries<N> {
+    fn default() -> Self {
+        Self { unit: u32::MAX, own: Near::default(), others: QuickMap::default() }
+    }
 }
 
 impl<const N: usize> Entries<N> {

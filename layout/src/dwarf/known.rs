@@ -51,6 +51,11 @@ impl Known {
         self.key.extend([NONE, NONE]);
     }
 
+    /// Tells that of the members of the entry only their measures are known.
+    pub(crate) fn measured(&mut self) {
+        self.key.push(NONE - 1);
+    }
+
     /// An attribute that names.
     pub(crate) fn name(&mut self, name: Option<&Value<'_>>) {
         let word = match name {

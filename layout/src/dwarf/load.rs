@@ -5,13 +5,14 @@ use std::path::Path;
 
 use super::archive;
 use super::build::Builder;
+use super::context::Skeleton;
 use super::elf::{Elf, Span};
 use super::lines::Files;
 use super::locate::{alternate, debug_file, hex, package, split};
 use super::scan::{self, Matcher};
 use super::sections::Sections;
 use super::windows::Windows;
-use super::world::{Skeleton, World, damaged};
+use super::world::{World, damaged};
 use crate::error::Unreadable;
 use crate::types::{Database, Kind, Options, Place, Selection, Source};
 
@@ -116,7 +117,7 @@ impl Database {
         let other = alternate(&sections.elf, home, options).transpose()?;
         self.sources.push(Source { path: place, build_id, debug_path: debug_path.clone() });
         let mut skeletons = Vec::new();
-        let mut matcher = Matcher::new(selection, options.first_only);
+        let mut matcher = Matcher::new(selection, options);
         if let (Some(section), None, false) = (sections.in_parts(), &other, self.entangled) {
             let mut windows = Windows::new(&sections.elf, section);
             let parallel = section.size > SMALL && !options.first_only;
@@ -177,7 +178,7 @@ impl Database {
         options: &Options,
         selection: &Selection,
     ) -> Result<(), Unreadable> {
-        let mut matcher = Matcher::new(selection, options.first_only);
+        let mut matcher = Matcher::new(selection, options);
         if let Some(package) = package(path).or_else(|| package(home)) {
             let mut world = World::new(package.elf.big_endian);
             world.add(&package, None)?;
@@ -185,7 +186,7 @@ impl Database {
             return Ok(());
         }
         for skeleton in skeletons {
-            let mut matcher = Matcher::new(selection, options.first_only);
+            let mut matcher = Matcher::new(selection, options);
             let Some(sections) = split(skeleton, path) else {
                 self.left_out.push(format!("split unit {} is not there", skeleton.name));
                 continue;
@@ -207,7 +208,7 @@ impl Database {
 
     /// Reads all units; tells whether nothing more is asked for.
     fn scan(&mut self, world: &World<'_>, matcher: &mut Matcher<'_>) -> Result<bool, Unreadable> {
-        let mut builder = Builder::new(world, self);
+        let mut builder = Builder::new(world, self, matcher.shallow);
         builder.strings = std::mem::take(&mut matcher.strings);
         builder.known = std::mem::take(&mut matcher.known);
         let mut files = Files::default();

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use super::context::Skeleton;
 use super::elf::{Elf, Span};
 use super::sections::Sections;
-use super::world::Skeleton;
 use crate::error::Unreadable;
 use crate::types::Options;
 

@@ -8,7 +8,8 @@
 //! | `locate` | the other files a file refers to: debug files, shared (dwz) ones, split units, packages |
 //! | `world` | all units, and how entries refer to each other across them |
 //! | `die`, `build` | one entry, and the type it makes |
-//! | `abbreviations` | how long a table of them is |
+//! | `context` | what is known of a unit before its entries are read |
+//! | `abbreviations` | a table of them |
 //! | `plans`, `cursor` | which bytes of an entry to pass over and which to read; going over the entries |
 //! | `entries`, `near` | what is known by place in a unit |
 //! | `known` | types by what their entries say |
@@ -21,6 +22,7 @@
 mod abbreviations;
 mod archive;
 mod build;
+mod context;
 mod cursor;
 mod die;
 mod documented;

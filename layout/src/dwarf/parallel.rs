@@ -4,10 +4,10 @@
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 
+use super::context::Skeleton;
 use super::scan::Matcher;
 use super::sections::Sections;
 use super::windows::Windows;
-use super::world::Skeleton;
 use crate::error::Unreadable;
 use crate::types::{Database, Options, Selection};
 
@@ -28,7 +28,7 @@ impl Database {
         let work = |parts: Receiver<(Vec<u8>, usize)>| -> Result<(Self, Vec<Skeleton>), Unreadable> {
             let mut types = Self::default();
             (types.pointer_size, types.scalar_align) = (pointer_size, scalar_align);
-            let mut matcher = Matcher::new(selection, options.first_only);
+            let mut matcher = Matcher::new(selection, options);
             let mut skeletons = Vec::new();
             for part in parts {
                 types.window(sections, &part, &mut matcher, &mut skeletons)?;

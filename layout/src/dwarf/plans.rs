@@ -2,7 +2,7 @@
 
 use gimli::{AttributeSpecification, DwForm, DwTag};
 
-use super::abbreviations;
+use super::abbreviations::{self, Abbreviation};
 use super::world::Slice;
 use crate::types::hash::QuickMap;
 
@@ -13,8 +13,6 @@ pub(crate) struct Plans {
     dense: Vec<Plan>,
     others: QuickMap<u64, Plan>,
     steps: Vec<Step>,
-    /// For what is rare.
-    pub(super) table: gimli::Abbreviations,
 }
 
 /// How entries of one abbreviation are read.
@@ -59,19 +57,26 @@ pub(crate) enum Step {
 }
 
 impl Plans {
-    /// The table that `bytes` begin with, for the units whose encoding is that of `header`.
-    pub(crate) fn new(table: gimli::Abbreviations, bytes: &[u8], header: &gimli::UnitHeader<Slice<'_>>) -> Self {
-        let (mut dense, mut others, mut steps) = (Vec::new(), QuickMap::default(), Vec::new());
-        abbreviations::read(bytes, |code| {
-            let Some(abbreviation) = table.get(code) else { return };
-            let plan = Plan::new(abbreviation, header, &mut steps);
-            if code == dense.len() as u64 + 1 {
-                dense.push(plan);
-            } else {
-                others.insert(code, plan);
+    /// The table that `bytes` begin with, for the units whose encoding is that of `header`, and its length.
+    ///
+    /// # Errors
+    /// As [`abbreviations::read`].
+    pub(crate) fn read(bytes: &[u8], header: &gimli::UnitHeader<Slice<'_>>) -> gimli::Result<(Self, usize)> {
+        let mut plans = Self::default();
+        let length = abbreviations::read(bytes, |abbreviation| {
+            let code = abbreviation.code;
+            if plans.get(code).is_some() {
+                return Err(gimli::Error::DuplicateAbbreviationCode(code));
             }
-        });
-        Self { dense, others, steps, table }
+            let plan = Plan::new(abbreviation, header, &mut plans.steps);
+            if code == plans.dense.len() as u64 + 1 {
+                plans.dense.push(plan);
+            } else {
+                plans.others.insert(code, plan);
+            }
+            Ok(())
+        })?;
+        Ok((plans, length))
     }
 
     /// The plan of an abbreviation.
@@ -88,20 +93,23 @@ impl Plans {
 }
 
 impl Plan {
-    fn new(abbreviation: &gimli::Abbreviation, header: &gimli::UnitHeader<Slice<'_>>, steps: &mut Vec<Step>) -> Self {
-        let specs = abbreviation.attributes();
-        let tag = abbreviation.tag();
+    fn new(abbreviation: &Abbreviation<'_>, header: &gimli::UnitHeader<Slice<'_>>, steps: &mut Vec<Step>) -> Self {
+        let (specs, tag) = (abbreviation.attributes, abbreviation.tag);
         let (is_type, is_scope) = (is_type(tag), is_scope(tag));
         let skip = add(steps, specs, header, |_| false);
         Self {
             tag,
-            children: abbreviation.has_children(),
+            children: abbreviation.children,
             completes: specs.iter().any(|spec| spec.name() == gimli::DW_AT_specification),
             is_type,
             is_scope,
             skip,
             walk: if is_type || is_scope { add(steps, specs, header, of_walk) } else { skip },
-            die: if is_code(tag) { skip } else { add(steps, specs, header, of_die) },
+            die: match tag {
+                _ if is_code(tag) => skip,
+                _ if is_unit(tag) => add(steps, specs, header, of_unit),
+                _ => add(steps, specs, header, of_die),
+            },
         }
     }
 }
@@ -123,6 +131,11 @@ fn add(
     }
     let place = |index| u32::try_from(index).unwrap_or(u32::MAX);
     Steps { start: place(start), end: place(steps.len()) }
+}
+
+/// Entries that a unit begins with.
+const fn is_unit(tag: DwTag) -> bool {
+    matches!(tag, gimli::DW_TAG_compile_unit | gimli::DW_TAG_partial_unit | gimli::DW_TAG_type_unit | gimli::DW_TAG_skeleton_unit)
 }
 
 /// Entries that no type is made of.
@@ -166,6 +179,20 @@ fn pass(spec: AttributeSpecification, header: &gimli::UnitHeader<Slice<'_>>) -> 
 
 const fn of_walk(name: gimli::DwAt) -> bool {
     matches!(name, gimli::DW_AT_name | gimli::DW_AT_declaration | gimli::DW_AT_signature | gimli::DW_AT_sibling)
+}
+
+/// What [`World::context`](super::world::World::context) looks at.
+const fn of_unit(name: gimli::DwAt) -> bool {
+    matches!(
+        name,
+        gimli::DW_AT_str_offsets_base
+            | gimli::DW_AT_stmt_list
+            | gimli::DW_AT_language
+            | gimli::DW_AT_comp_dir
+            | gimli::DW_AT_dwo_name
+            | gimli::DW_AT_GNU_dwo_name
+            | gimli::DW_AT_GNU_dwo_id
+    )
 }
 
 /// What [`Die::read`](super::die::Die::read) looks at.

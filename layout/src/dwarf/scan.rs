@@ -9,14 +9,15 @@ use gimli::AttributeValue;
 use memchr::memmem;
 
 use super::build::{Builder, Depth};
+use super::context::{Context, Tables};
 use super::cursor::Cursor;
 use super::die::{Die, read_at};
 use super::entries::Strings;
 use super::known::Known;
-use super::world::{At, Book, Context, Tables, Value, World};
+use super::world::{At, Book, Value, World};
 use crate::types::draft::TextNumber;
 use crate::types::hash::QuickMap;
-use crate::types::{Database, Kind, Selection, TypeId, last_component};
+use crate::types::{Database, Kind, Options, Selection, TypeId, last_component};
 
 /// Names or string offsets beyond which searching for each as bytes does not pay.
 const FEW: usize = 12;
@@ -32,6 +33,8 @@ pub(crate) struct Matcher<'s> {
     patterns: QuickMap<usize, Option<Vec<Vec<u8>>>>,
     /// Whether one definition of each name is enough.
     first_only: bool,
+    /// As [`Options::shallow`].
+    pub(crate) shallow: bool,
     /// Bytes of units that may still be read without searching.
     at_once: usize,
     /// Kept from part to part for the [`Builder`], which adds to the same database all the time.
@@ -51,7 +54,7 @@ enum Last {
 }
 
 impl<'s> Matcher<'s> {
-    pub(crate) fn new(selection: &'s Selection, first_only: bool) -> Self {
+    pub(crate) fn new(selection: &'s Selection, options: &Options) -> Self {
         let names = |names: &BTreeSet<String>| -> HashSet<Vec<u8>> {
             names.iter().map(|name| last_component(name).as_bytes().to_vec()).collect()
         };
@@ -62,13 +65,14 @@ impl<'s> Matcher<'s> {
             },
             _ => Last::Any,
         };
-        let first_only = first_only && !matches!(last, Last::Any);
+        let first_only = options.first_only && !matches!(last, Last::Any);
         Self {
             selection,
             last,
             admitted: QuickMap::default(),
             patterns: QuickMap::default(),
             first_only,
+            shallow: options.shallow && first_only,
             at_once: if first_only { AT_ONCE } else { 0 },
             strings: Strings::default(),
             known: Known::default(),

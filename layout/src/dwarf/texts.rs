@@ -1,6 +1,7 @@
 //! Sections of strings, read where they are looked at: what is asked about one type needs a few pages of megabytes.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use memchr::memmem;
 
@@ -9,10 +10,15 @@ use super::sections::{Part, Sections};
 use crate::error::Unreadable;
 
 /// Bytes of one page: little more than a string, because the strings of one type rarely lie together.
-const PAGE: usize = 1 << 9;
+const PAGE: usize = 1 << 7;
 
-/// Bytes after a page that are read with it, for the string that begins at its end.
-const OVERLAP: usize = 1 << 9;
+/// Bytes after a page that are read with it, for the string that begins at its end: most strings are shorter, almost all
+/// shorter than the second.
+const OVERLAP: [usize; 2] = [1 << 7, 1 << 12];
+
+/// Bytes that are read at once where strings of one type do lie together: where so many pages of them were read.
+const BLOCK: usize = 1 << 14;
+const DENSE: u8 = 6;
 
 /// Pages beyond which the whole section is read.
 const MANY: usize = 1 << 9;
@@ -27,14 +33,39 @@ pub(crate) struct Texts<'a> {
     part: Part,
 }
 
-/// The pages that were read of one section: a table of fixed size, in which the next free cell after its own is a page's.
+/// The pages and blocks that were read of one section: a table of fixed size, in which the next free cell after its own is
+/// a page's.
 #[derive(Debug, Default)]
-pub(crate) struct Pages(OnceLock<Box<[OnceLock<Page>]>>);
+pub(crate) struct Pages {
+    cells: OnceLock<Box<[OnceLock<Page>]>>,
+    /// Pages that were read of each block.
+    counts: OnceLock<Box<[AtomicU8]>>,
+}
 
 #[derive(Debug)]
 struct Page {
-    number: usize,
+    /// Its number among the pages, or blocks, of its kind, and the kind.
+    key: (usize, Kind),
     bytes: Vec<u8>,
+}
+
+/// What is read at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Short,
+    Long,
+    Block,
+}
+
+impl Kind {
+    /// Bytes from one to the next, and those after it that are read with it.
+    const fn measures(self) -> (usize, usize) {
+        match self {
+            Self::Short => (PAGE, OVERLAP[0]),
+            Self::Long => (PAGE, OVERLAP[1]),
+            Self::Block => (BLOCK, OVERLAP[1]),
+        }
+    }
 }
 
 impl<'a> Texts<'a> {
@@ -108,22 +139,44 @@ impl Pages {
         if offset >= size {
             return Ok(None);
         }
-        let cells = self.0.get_or_init(|| (0..MANY).map(|_| OnceLock::new()).collect());
-        let number = offset / PAGE;
+        // Relaxed: a guess at what pays; blocks far from each other share a count.
+        let counts = self.counts.get_or_init(|| (0..MANY).map(|_| AtomicU8::new(0)).collect());
+        let count = &counts[offset / BLOCK % MANY];
+        let kinds: &[Kind] = if count.load(Ordering::Relaxed) < DENSE { &[Kind::Short, Kind::Long] } else { &[Kind::Block] };
+        for kind in kinds {
+            let (step, overlap) = kind.measures();
+            let number = offset / step;
+            let read = || {
+                if *kind != Kind::Block {
+                    count.fetch_add(1, Ordering::Relaxed);
+                }
+                let start = number * step;
+                let length = (step + overlap).min(size - start);
+                span.read(section.offset.saturating_add(start as u64), length as u64)
+            };
+            let Some(bytes) = self.page((number, *kind), read)? else { return Ok(None) };
+            if let Some(text) = zero_ended(bytes, offset % step) {
+                return Ok(Some(text));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The page of this key, which is read if it was not; none = there is no room for one more.
+    fn page(&self, key: (usize, Kind), read: impl Fn() -> Result<Vec<u8>, Unreadable>) -> Result<Option<&[u8]>, Unreadable> {
+        let cells = self.cells.get_or_init(|| (0..MANY).map(|_| OnceLock::new()).collect());
         for step in 0..MANY {
-            let cell = &cells[(number + step) % MANY];
+            let cell = &cells[(key.0 + step) % MANY];
             let page = match cell.get() {
                 Some(page) => page,
                 None => {
-                    let start = number * PAGE;
-                    let length = (PAGE + OVERLAP).min(size - start);
-                    let bytes = span.read(section.offset.saturating_add(start as u64), length as u64)?;
+                    let bytes = read()?;
                     // Another thread may have been faster, with another page.
-                    cell.get_or_init(|| Page { number, bytes })
+                    cell.get_or_init(|| Page { key, bytes })
                 }
             };
-            if page.number == number {
-                return Ok(zero_ended(&page.bytes, offset % PAGE));
+            if page.key == key {
+                return Ok(Some(&page.bytes));
             }
         }
         Ok(None)
@@ -133,5 +186,6 @@ impl Pages {
 /// The bytes from there up to a zero; none = there is no zero.
 pub(crate) fn zero_ended(bytes: &[u8], offset: usize) -> Option<&[u8]> {
     let rest = bytes.get(offset..)?;
-    Some(&rest[..memchr::memchr(0, rest)?])
+    // A loop: strings are short, and to find out how this machine searches best takes as long as hundreds of them.
+    Some(&rest[..rest.iter().position(|byte| *byte == 0)?])
 }

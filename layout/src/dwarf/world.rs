@@ -1,31 +1,19 @@
 //! The units of one file and of the files it refers to, and how entries refer to each other across them.
 
-use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use gimli::{AttributeValue, EndianSlice, RunTimeEndian, UnitHeader, UnitOffset, UnitType};
 
-use super::abbreviations;
-use super::plans::Plans;
+use super::context::{Context, Tables};
 use super::sections::{Part, Sections};
 use super::texts::Texts;
 use crate::error::Unreadable;
 
 pub(crate) type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
 pub(crate) type Value<'a> = AttributeValue<Slice<'a>>;
-
-/// Units whose abbreviations are kept at a time.
-const KEPT: usize = 64;
-
-/// Bytes that are read first of a table of abbreviations; most are shorter.
-const TABLE_START: usize = 1 << 12;
-
-/// Bytes of abbreviation tables whose content is kept.
-const TABLE_BYTES: usize = 1 << 22;
 
 /// Place of one entry: unit, offset in the unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -40,7 +28,7 @@ pub(crate) struct Book<'a> {
     pub(crate) info: &'a [u8],
     pub(crate) types: &'a [u8],
     /// Where its tables of abbreviations start in their section.
-    abbrev_start: u64,
+    pub(super) abbrev_start: u64,
     pub(crate) strings: Texts<'a>,
     line_strings: Texts<'a>,
     pub(crate) string_offsets: &'a [u8],
@@ -63,24 +51,6 @@ pub(crate) struct Unit<'a> {
     pub(crate) bytes: &'a [u8],
 }
 
-/// What reading the entries of a unit needs.
-pub(crate) struct Context {
-    pub(crate) plans: Arc<Plans>,
-    pub(crate) string_base: usize,
-    pub(crate) line: Option<u64>,
-    pub(crate) c_like: bool,
-    pub(crate) skeleton: Option<Skeleton>,
-    pub(crate) directory: Option<String>,
-}
-
-/// Where the rest of a split unit is.
-#[derive(Clone, Debug)]
-pub(crate) struct Skeleton {
-    pub(crate) name: String,
-    pub(crate) directory: Option<String>,
-    pub(crate) id: Option<u64>,
-}
-
 /// Units and books.
 pub(crate) struct World<'a> {
     pub(crate) endian: RunTimeEndian,
@@ -89,30 +59,8 @@ pub(crate) struct World<'a> {
     /// Whether an entry referred to something that was not read: only part of the section was.
     pub(crate) escaped: Cell<bool>,
     signatures: HashMap<u64, At>,
-    contexts: RefCell<HashMap<u32, Rc<Context>>>,
+    pub(super) contexts: RefCell<HashMap<u32, Rc<Context>>>,
     pub(crate) tables: RefCell<Tables>,
-}
-
-/// Tables of abbreviations by where they start: units may share them.
-#[derive(Default)]
-pub(crate) struct Tables {
-    known: HashMap<(usize, u64, gimli::Encoding), Known>,
-    bytes: usize,
-}
-
-struct Known {
-    plans: Arc<Plans>,
-    bytes: usize,
-    /// Whether a second unit has it.
-    shared: bool,
-}
-
-impl Tables {
-    /// Forgets those that only one unit had.
-    pub(crate) fn keep_shared(&mut self) {
-        self.known.retain(|_, known| known.shared);
-        self.bytes = self.known.values().map(|known| known.bytes).sum();
-    }
 }
 
 impl<'a> World<'a> {
@@ -242,86 +190,6 @@ impl<'a> World<'a> {
         &self.books[self.units[unit as usize].book]
     }
 
-    /// What reading the entries of a unit needs.
-    pub(crate) fn context(&self, number: u32) -> gimli::Result<Rc<Context>> {
-        if let Some(known) = self.contexts.borrow().get(&number) {
-            return Ok(Rc::clone(known));
-        }
-        let context = Rc::new(self.open(number)?);
-        let mut contexts = self.contexts.borrow_mut();
-        if contexts.len() >= KEPT {
-            contexts.clear();
-        }
-        contexts.insert(number, Rc::clone(&context));
-        Ok(context)
-    }
-
-    /// The abbreviations of a unit. What is read of tables all in all is bounded: each unit of a damaged file could start
-    /// one anywhere in the same bytes.
-    fn plans(&self, unit: &Unit<'a>) -> gimli::Result<Arc<Plans>> {
-        let book = &self.books[unit.book];
-        let sections = book.sections;
-        let start = book.abbrev_start.saturating_add(unit.header.debug_abbrev_offset().0 as u64);
-        let key = (book.strings.key(), start, unit.header.encoding());
-        let mut tables = self.tables.borrow_mut();
-        if let Some(known) = tables.known.get_mut(&key) {
-            known.shared = true;
-            return Ok(Arc::clone(&known.plans));
-        }
-        let (bytes, length) = abbreviations(sections, start)?;
-        let bytes = &bytes[..];
-        if !sections.charge(Part::Abbrev, length, sections.size(Part::Abbrev)) {
-            return Err(gimli::Error::InvalidAbbreviationCode(0));
-        }
-        let table = gimli::DebugAbbrev::new(bytes, self.endian).abbreviations(gimli::DebugAbbrevOffset(0))?;
-        let table = Arc::new(Plans::new(table, bytes, &unit.header));
-        if tables.bytes > TABLE_BYTES {
-            *tables = Tables::default();
-        }
-        tables.bytes += length;
-        tables.known.insert(key, Known { plans: Arc::clone(&table), bytes: length, shared: false });
-        Ok(table)
-    }
-
-    fn open(&self, number: u32) -> gimli::Result<Context> {
-        let unit = &self.units[number as usize];
-        let book = &self.books[unit.book];
-        let plans = self.plans(unit)?;
-        let encoding = unit.header.encoding();
-        let file_type = if book.sections.is_split() { gimli::DwarfFileType::Dwo } else { gimli::DwarfFileType::Main };
-        let string_base = gimli::DebugStrOffsetsBase::default_for_encoding_and_file(encoding, file_type).0;
-        let mut context = Context { plans, string_base, line: None, c_like: false, skeleton: None, directory: None };
-        let plans = Arc::clone(&context.plans);
-        let mut entries = unit.header.entries_raw(&plans.table, None)?;
-        let Some(root) = entries.read_abbreviation()? else { return Ok(context) };
-        let (mut name, mut directory, mut id) = (None, None, None);
-        for spec in root.attributes() {
-            let attribute = entries.read_attribute(*spec)?;
-            match (attribute.name(), attribute.value()) {
-                (gimli::DW_AT_str_offsets_base, AttributeValue::DebugStrOffsetsBase(base)) => context.string_base = base.0,
-                (gimli::DW_AT_stmt_list, AttributeValue::DebugLineRef(offset)) => context.line = Some(offset.0 as u64),
-                (gimli::DW_AT_language, AttributeValue::Language(language)) => {
-                    context.c_like = matches!(language.0, 0x1 | 0x2 | 0xc | 0x1d | 0x2c | 0x3e);
-                }
-                (gimli::DW_AT_dwo_name | gimli::DW_AT_GNU_dwo_name, value) => name = Some(value),
-                (gimli::DW_AT_comp_dir, value) => directory = Some(value),
-                (gimli::DW_AT_GNU_dwo_id, AttributeValue::DwoId(value)) => id = Some(value.0),
-                _ => {}
-            }
-        }
-        if let UnitType::Skeleton(value) = unit.header.type_() {
-            id = Some(value.0);
-        }
-        let text =
-            |value: Value<'a>| self.string(number, &context, &value).map(|text| String::from_utf8_lossy(text).into_owned());
-        let directory = directory.and_then(text);
-        let skeleton = name.and_then(text);
-        context.skeleton =
-            skeleton.filter(|_| !book.sections.is_split()).map(|name| Skeleton { name, directory: directory.clone(), id });
-        context.directory = directory;
-        Ok(context)
-    }
-
     /// A string that an attribute holds or refers to.
     pub(crate) fn string(&self, unit: u32, context: &Context, value: &Value<'a>) -> Option<&'a [u8]> {
         if let AttributeValue::String(text) = value {
@@ -391,22 +259,6 @@ impl<'a> World<'a> {
     }
 }
 
-/// The table of abbreviations that starts there, maybe with bytes after it, and its length.
-fn abbreviations(sections: &Sections, start: u64) -> gimli::Result<(Cow<'_, [u8]>, usize)> {
-    let mut asked = TABLE_START;
-    loop {
-        let Ok(bytes) = sections.some(Part::Abbrev, start, asked as u64).map_err(|error| sections.blame::<()>(error)) else {
-            return Err(gimli::Error::UnexpectedEof(gimli::ReaderOffsetId(0)));
-        };
-        let length = abbreviations::length(&bytes);
-        // A table that ends with the bytes may go on after them.
-        if length < bytes.len() || bytes.len() < asked {
-            return Ok((bytes, length));
-        }
-        asked = asked.saturating_mul(4);
-    }
-}
-
 /// What a damaged file is told.
 pub(crate) fn damaged(sections: &Sections, error: gimli::Error) -> Unreadable {
     if let Some(fault) = sections.fault() {
@@ -417,27 +269,4 @@ pub(crate) fn damaged(sections: &Sections, error: gimli::Error) -> Unreadable {
         return sections.elf.span.refuse(fault, "undamaged DWARF");
     }
     sections.elf.span.refuse(format!("debug information: {error}"), "undamaged DWARF")
-}
-
-impl World<'_> {
-    /// Adds the split units that the units here stand for.
-    pub(crate) fn skeletons(&self, found: &mut Vec<Skeleton>) {
-        for (number, unit) in self.units.iter().enumerate() {
-            let small = unit.header.length_including_self() < 4096;
-            if small && let Ok(context) = self.context(u32::try_from(number).unwrap_or(u32::MAX)) {
-                found.extend(context.skeleton.clone());
-            }
-        }
-    }
-
-    /// Whether a split unit of this id is among the units.
-    pub(crate) fn has_split_id(&self, id: u64) -> bool {
-        (0..self.units.len()).any(|index| {
-            let UnitType::SplitCompilation(own) = self.units[index].header.type_() else {
-                // Before DWARF 5 the id is an attribute; the name has to do.
-                return self.units[index].header.version() < 5;
-            };
-            own.0 == id
-        })
-    }
 }

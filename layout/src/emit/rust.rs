@@ -4,11 +4,15 @@ use std::fmt::Write as _;
 
 use super::shape::{Kind, Member, Record, Shapes};
 
+/// What whoever uses the module puts before it.
+const ATTRIBUTE: &str =
+    r#"#[allow(non_camel_case_types, non_upper_case_globals, dead_code, reason = "names as in C; not each is used")]"#;
+
 /// Writes the module.
 #[must_use]
 pub fn module(shapes: &Shapes) -> String {
     let mut out = format!("// Structs of {}. Needs only `core`.\n", shapes.origin);
-    out.push_str("// Use as a module: `#[allow(non_camel_case_types, non_upper_case_globals, dead_code)] mod layout;`\n");
+    let _ = writeln!(out, "// Use as a module: `{ATTRIBUTE} mod layout;`");
     for enumeration in &shapes.enums {
         let name = &enumeration.name;
         let _ =

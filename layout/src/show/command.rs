@@ -75,6 +75,8 @@ impl Show {
             Options::names(self.types.iter().cloned())
         };
         options.first_only = !self.every;
+        // Nothing is said of what is inside of them.
+        options.shallow = self.expand == 0 && self.contains.is_none();
         self.source.apply(&mut options);
         let types = Database::read(&self.elf, &options)?;
         for line in &types.left_out {
@@ -101,7 +103,9 @@ impl Show {
             }
             output::write(&out)?;
         }
-        let none = shown.is_empty() && (self.regex || self.types.is_empty());
-        Ok(ExitCode::from(u8::from(none || !missing.is_empty())))
+        let code = u8::from(!missing.is_empty() || (shown.is_empty() && (self.regex || self.types.is_empty())));
+        // The program ends here: to give back thousands of pieces of memory one by one would only take time.
+        std::mem::forget(types);
+        Ok(ExitCode::from(code))
     }
 }

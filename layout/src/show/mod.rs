@@ -38,11 +38,12 @@ pub enum Order {
 /// The types to show: structs, classes, unions, enumerations, and typedefs whose target has no name of its own.
 #[must_use]
 pub fn select(types: &Database, filter: &Filter) -> Vec<TypeId> {
+    let measured = filter.holes || filter.sort == Order::Holes;
     let mut found: Vec<(TypeId, Layout)> = types
         .roots()
         .iter()
         .filter(|id| is_shown(types, **id))
-        .map(|id| (*id, Layout::of(types, *id)))
+        .map(|id| (*id, if measured { Layout::of(types, *id) } else { Layout::default() }))
         .filter(|(_, layout)| !filter.holes || layout.hole_count() > 0)
         .filter(|(id, _)| filter.contains.as_deref().is_none_or(|name| contains(types, *id, name)))
         .collect();

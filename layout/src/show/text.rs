@@ -20,6 +20,9 @@ pub struct Shown {
 /// Columns of a declaration.
 const DECLARATION: usize = 64;
 
+/// Bytes of most lines, with the marks of cache lines and holes among them.
+const LINE: usize = 128;
+
 struct Writer<'t> {
     types: &'t Database,
     shown: Shown,
@@ -31,7 +34,9 @@ struct Writer<'t> {
 /// One type with offsets, sizes, holes, padding and cache lines.
 #[must_use]
 pub fn text(types: &Database, id: TypeId, shown: Shown) -> String {
-    let mut writer = Writer { types, shown, out: String::new(), lines: 0, line: 0 };
+    let members = types.aggregate(id).map_or(0, |aggregate| aggregate.members.len());
+    let out = String::with_capacity((members + 4) * LINE);
+    let mut writer = Writer { types, shown, out, lines: 0, line: 0 };
     writer.top(id);
     writer.out
 }
@@ -117,7 +122,6 @@ impl Writer<'_> {
     fn member(&mut self, member: &Member, start: u64, depth: usize, expand: u32) {
         self.lines += 1;
         let types = self.types;
-        let indent = "    ".repeat(depth);
         let name = member.name.as_deref().unwrap_or("");
         let size = types.member_size(member);
         let (count, element) = member.ty.map_or((1, None), |ty| types.elements(ty));
@@ -130,6 +134,7 @@ impl Writer<'_> {
         {
             let named = types[inner].name.is_some();
             let head = types[inner].name.as_deref().map_or_else(String::new, |name| format!(" {name}"));
+            let indent = "    ".repeat(depth);
             let _ = writeln!(self.out, "{indent}{}{head} {{", aggregate.keyword.word());
             // Offsets inside an array are those of its first element.
             let inside = start.saturating_add(member.offset.unwrap_or(0));
@@ -142,8 +147,8 @@ impl Writer<'_> {
             return;
         }
         let begun = self.out.len();
-        self.out.push_str(&indent);
-        self.out.push_str(&types.declare(member.ty, name));
+        self.spaces(4 * depth);
+        types.declare_onto(&mut self.out, member.ty, name);
         if let Some(bits) = member.bits {
             let _ = write!(self.out, ":{}", bits.width);
         }
@@ -178,17 +183,28 @@ impl Writer<'_> {
     }
 
     fn spaces(&mut self, count: usize) {
-        self.out.extend(std::iter::repeat_n(' ', count));
+        const SPACES: &str = "                                                                ";
+        match SPACES.get(..count) {
+            Some(spaces) => self.out.push_str(spaces),
+            None => self.out.extend(std::iter::repeat_n(' ', count)),
+        }
     }
 
     /// A number, or `?`, at the right end of so many columns.
     fn right(&mut self, value: Option<u64>, width: usize) {
-        let digits = value.map_or(1, |value| value.checked_ilog10().map_or(1, |log| log as usize + 1));
-        self.spaces(width.saturating_sub(digits));
-        match value {
-            Some(value) => _ = write!(self.out, "{value}"),
-            None => self.out.push('?'),
+        let Some(mut value) = value else {
+            self.spaces(width.saturating_sub(1));
+            return self.out.push('?');
+        };
+        let mut digits = [b'0'; 20];
+        let mut count = 0;
+        while count == 0 || value > 0 {
+            count += 1;
+            digits[20 - count] = b'0' + (value % 10) as u8;
+            value /= 10;
         }
+        self.spaces(width.saturating_sub(count));
+        self.out.extend(digits[20 - count..].iter().map(|digit| char::from(*digit)));
     }
 
     fn totals(&mut self, id: TypeId, aggregate: &Aggregate) {

@@ -1,9 +1,14 @@
 //! Types in words, as C and C++ write them.
 
+use std::fmt::Write as _;
+
 use super::{Database, Kind, Pointer, TypeId};
 
 /// A description of more parts than this is cut off with `...`.
 const MOST: u32 = 512;
+
+/// Arrays of arrays, and pointers to pointers, that are put down without making texts of their parts first.
+const SIMPLE: usize = 8;
 
 impl Database {
     /// The type as C writes it: `struct dmem_t *`, `uint8_t[4][2]`, `int (*)(void *)`.
@@ -16,6 +21,58 @@ impl Database {
     #[must_use]
     pub fn declare(&self, ty: Option<TypeId>, name: &str) -> String {
         self.declarator(ty, name.to_owned(), &mut MOST.clone())
+    }
+
+    /// Appends [`Database::declare`]. Most declarations need no text but those of the names.
+    pub fn declare_onto(&self, out: &mut String, ty: Option<TypeId>, name: &str) {
+        let begun = out.len();
+        if self.simple_onto(out, ty, name).is_none() {
+            out.truncate(begun);
+            out.push_str(&self.declare(ty, name));
+        }
+    }
+
+    /// The same for arrays of pointers to what has a name; none = it is none of those, and what was appended is wrong.
+    fn simple_onto(&self, out: &mut String, ty: Option<TypeId>, name: &str) -> Option<()> {
+        let outer = ty?;
+        let (mut id, mut arrays, mut stars, mut qualified) = (outer, 0, 0, false);
+        let word = loop {
+            match &self[id].kind {
+                Kind::Array { element, .. } if stars == 0 && !qualified && arrays < SIMPLE => {
+                    (arrays, id) = (arrays + 1, (*element)?);
+                }
+                Kind::Pointer(Pointer::Plain, target) if !qualified && stars < SIMPLE => {
+                    (stars, id) = (stars + 1, (*target)?);
+                }
+                Kind::Qualified(qualifier, target) if !qualified => {
+                    (qualified, id) = (true, (*target)?);
+                    out.push_str(qualifier.word());
+                    out.push(' ');
+                }
+                Kind::Base(_) | Kind::Unspecified | Kind::Typedef(_) => break "",
+                Kind::Aggregate(aggregate) => break aggregate.keyword.word(),
+                Kind::Enum(_) => break "enum",
+                Kind::Declared(keyword) => break keyword.word(),
+                _ => return None,
+            }
+        };
+        out.push_str(word);
+        out.push_str(if word.is_empty() { "" } else { " " });
+        out.push_str(self[id].name.as_deref()?);
+        out.push_str(if stars > 0 || !name.is_empty() { " " } else { "" });
+        out.extend(std::iter::repeat_n('*', stars));
+        out.push_str(name);
+        let mut array = outer;
+        while let Kind::Array { element: Some(element), bounds } = &self[array].kind {
+            for bound in bounds {
+                let _ = match bound {
+                    Some(bound) => write!(out, "[{bound}]"),
+                    None => out.write_str("[]"),
+                };
+            }
+            array = *element;
+        }
+        Some(())
     }
 
     fn declarator(&self, ty: Option<TypeId>, inner: String, steps: &mut u32) -> String {

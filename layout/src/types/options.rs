@@ -25,6 +25,9 @@ pub struct Options {
     pub follow_pointers: bool,
     /// Stop as soon as every name of a [`Selection::Names`] has one definition: the first one in the file.
     pub first_only: bool,
+    /// With `first_only`: read of the named types that others hold by value only how large they are and how they are
+    /// aligned. Their members have no names, their enumerators are missing.
+    pub shallow: bool,
     /// File that holds the debug information instead of the one named or those it refers to.
     pub debug_file: Option<PathBuf>,
     /// Directories searched for separate debug files, before the file's own directory.
@@ -39,6 +42,7 @@ impl Options {
             selection: Selection::All,
             follow_pointers: false,
             first_only: false,
+            shallow: false,
             debug_file: None,
             debug_directories: vec![PathBuf::from("/usr/lib/debug")],
         }

@@ -37,6 +37,24 @@ fn types_in_words() {
     assert_eq!(types.describe(Some(pointer)), "int (*)[4][]");
     assert_eq!(types.declare(Some(callback), "call"), "int (*call)(int (*)[4][], void, ...)");
     assert_eq!((types.size(array), types.elements(array)), (Some(0), (0, Some(int))));
+    // However short the way to it, the words are the same.
+    let constant = add(&mut types, None, Kind::Qualified(super::Qualifier::Const, Some(int)), None);
+    let to = add(&mut types, None, Kind::Pointer(Pointer::Plain, Some(constant)), Some(8));
+    let pointers = add(&mut types, None, Kind::Array { element: Some(to), bounds: [Some(2)].into() }, None);
+    let fixed = add(&mut types, None, Kind::Qualified(super::Qualifier::Const, Some(to)), None);
+    let nameless = add(&mut types, None, Kind::Declared(super::Keyword::Enum), None);
+    assert_eq!(types.declare(Some(pointers), "x"), "const int *x[2]");
+    for (ty, _) in types.types() {
+        for name in ["", "x"] {
+            let mut text = String::from("> ");
+            types.declare_onto(&mut text, Some(ty), name);
+            assert_eq!(text, format!("> {}", types.declare(Some(ty), name)));
+        }
+    }
+    let mut text = String::new();
+    types.declare_onto(&mut text, None, "x");
+    assert_eq!((text.as_str(), types.describe(Some(fixed)).as_str()), ("void x", "const int *const"));
+    assert_eq!(types.describe(Some(nameless)), "enum {...}");
 }
 
 #[test]

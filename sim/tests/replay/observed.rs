@@ -7,10 +7,9 @@ use super::{Compared, Door, ENGINE, number, text};
 
 /// Parts of the listing that are not the memory path's: what the kernel adds to every device, counters of engines and
 /// running models, and their directories.
-const NOT_LISTED: [&str; 8] = [
+const NOT_LISTED: [&str; 7] = [
     "./neuron0/power",
     "./neuron0/subsystem",
-    "./neuron0/uevent",
     "./neuron0/stats/hardware",
     "./neuron0/stats/power",
     "/stats/other_info",
@@ -92,7 +91,7 @@ impl<D: Door> Process<D> {
             let listed = |name: &&str| !name.is_empty() && !NOT_LISTED.iter().any(|part| name.contains(part));
             // A directory that only holds what is left out is left out with it.
             let recorded: Vec<&str> = text(line, "text").lines().filter(listed).collect();
-            let ours = self.door.listing();
+            let ours: Vec<String> = self.door.listing().into_iter().filter(|name| listed(&name.as_str())).collect();
             let missing: Vec<_> = recorded.iter().filter(|name| !ours.iter().any(|own| own == *name)).collect();
             let added: Vec<_> = ours.iter().filter(|name| !recorded.contains(&name.as_str())).collect();
             return if missing.is_empty() && added.is_empty() {

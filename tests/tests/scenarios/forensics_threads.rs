@@ -104,8 +104,11 @@ fn no_lock_is_held_while_the_report_is_told() {
     refused(core.load(&plan));
     refused(core.allocate(0, &device(30 * GIB, Usage::Weight)));
     refused(core.tensor(Placement::Device, 30 * GIB, "t"));
+    // Pages are asked for while the lock of the scratchpad is held.
+    let wide = SubgraphPlan { local_scratchpad_bytes: 30 * GIB, ..NOTHING };
+    refused(core.load(&nrt_core::model::ModelPlan { name: "wide", subgraphs: &[wide] }));
     let lines = told(&runtime);
-    assert_eq!(lines.iter().filter(|line| line.starts_with("Failed")).count(), 3);
+    assert_eq!(lines.iter().filter(|line| line.starts_with("Failed")).count(), 4);
     assert!(looks.load(Relaxed) >= lines.len() as u64);
     close(&runtime);
 }

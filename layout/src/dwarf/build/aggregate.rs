@@ -1,8 +1,9 @@
 //! Structs, classes and unions that are defined.
 
+use super::super::context::Context;
 use super::super::die::{Children, Die};
-use super::super::world::{At, Context, Value};
-use super::{Builder, members};
+use super::super::world::{At, Value};
+use super::{Builder, Depth, members};
 use crate::types::draft::{DraftMember, Head};
 use crate::types::{Keyword, TypeId};
 
@@ -36,15 +37,16 @@ impl<'a> Builder<'_, 'a> {
         children: Children<'_, 'a>,
         die: &Die<'a>,
         keyword: Keyword,
-        head: Option<Head>,
+        (head, depth): (Option<Head>, Depth),
     ) -> gimli::Result<TypeId> {
         let (id, new) = if keyword == Keyword::Enum {
-            self.enumeration(at, context, children, die, head)?
+            self.enumeration(at, context, children, die, (head, depth))?
         } else {
             let mut drafts = self.spare.pop().unwrap_or_default();
             drafts.clear();
-            members::aggregate(self, at.unit, context, children, &mut drafts)?;
-            let made = self.aggregate(at.unit, context, die, keyword, head, &mut drafts);
+            let inside = depth.inside(die.name.is_some(), self.shallow);
+            members::aggregate(self, at.unit, context, children, inside, &mut drafts)?;
+            let made = self.aggregate(at.unit, context, die, keyword, (head, depth), &mut drafts);
             self.spare.push(drafts);
             made
         };
@@ -58,12 +60,16 @@ impl<'a> Builder<'_, 'a> {
         context: &Context,
         die: &Die<'a>,
         keyword: Keyword,
-        head: Option<Head>,
+        (head, depth): (Option<Head>, Depth),
         drafts: &mut Drafts<'a>,
     ) -> (TypeId, bool) {
+        let tells_members = depth.tells_members(die.name.is_some());
         let mut free = None;
         if head.is_none() {
             self.known.begin(self.world.book(unit).strings.key(), die.tag, die.byte_size, die.align);
+            if !tells_members {
+                self.known.measured();
+            }
             self.known.name(die.name.as_ref());
             for (member, name) in drafts.members.iter().zip(&drafts.names) {
                 self.known.name(name.as_ref());
@@ -76,7 +82,7 @@ impl<'a> Builder<'_, 'a> {
             }
         }
         let head = self.head(unit, context, die, head);
-        for (member, name) in drafts.members.iter_mut().zip(&drafts.names) {
+        for (member, name) in drafts.members.iter_mut().zip(&drafts.names).filter(|_| tells_members) {
             member.name = self.number(unit, context, *name);
         }
         let made = self.types.intern_aggregate(head, keyword, &drafts.members);

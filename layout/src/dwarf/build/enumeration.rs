@@ -2,8 +2,9 @@
 
 use gimli::AttributeValue;
 
+use super::super::context::Context;
 use super::super::die::{Children, Die};
-use super::super::world::{At, Context, Value};
+use super::super::world::{At, Value};
 use super::{Builder, Depth};
 use crate::types::draft::{Head, TextNumber};
 use crate::types::{Database, Encoding, Kind, TypeId};
@@ -15,9 +16,10 @@ impl<'a> Builder<'_, 'a> {
         context: &Context,
         mut children: Children<'_, 'a>,
         die: &Die<'a>,
-        head: Option<Head>,
+        (head, depth): (Option<Head>, Depth),
     ) -> gimli::Result<(TypeId, bool)> {
-        let underlying = self.refer(at.unit, die.ty, Depth::Value)?;
+        let told = matches!(depth, Depth::Value | Depth::Name);
+        let underlying = self.refer(at.unit, die.ty, if told { Depth::Value } else { depth })?;
         let signed = |types: &Database, id| match types.plain(id).map(|id| &types[id].kind) {
             Some(Kind::Base(encoding)) => *encoding == Encoding::Signed,
             _ => true,
@@ -25,7 +27,7 @@ impl<'a> Builder<'_, 'a> {
         let signed = underlying.is_none_or(|id| signed(self.types, id));
         self.enumerators.clear();
         let mut child = Die::default();
-        while children.next(&mut child, &mut self.fuel)? {
+        while told && children.next(&mut child, &mut self.fuel)? {
             let value = child.value.filter(|_| child.tag() == gimli::DW_TAG_enumerator);
             if let Some(value) = value.and_then(|value| integer(&value, signed)) {
                 self.enumerators.push((child.name, value));
@@ -34,6 +36,9 @@ impl<'a> Builder<'_, 'a> {
         let mut free = None;
         if head.is_none() {
             self.known.begin(self.world.book(at.unit).strings.key(), die.tag, die.byte_size, die.align);
+            if !told {
+                self.known.measured();
+            }
             self.known.name(die.name.as_ref());
             self.known.ty(underlying);
             for (name, value) in &self.enumerators {

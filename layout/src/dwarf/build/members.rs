@@ -1,18 +1,20 @@
 //! Members of structs, classes and unions.
 
+use super::super::context::Context;
 use super::super::die::{Children, Die};
-use super::super::world::{At, Context};
+use super::super::world::At;
 use super::aggregate::Drafts;
 use super::{Builder, Depth};
 use crate::types::draft::DraftMember;
 use crate::types::{Bits, Role};
 
-/// Reads the members among the children of one entry into `drafts`.
+/// Reads the members among the children of one entry into `drafts`, with as much of their types as `depth` says.
 pub(super) fn aggregate<'a>(
     builder: &mut Builder<'_, 'a>,
     unit: u32,
     context: &Context,
     mut children: Children<'_, 'a>,
+    depth: Depth,
     drafts: &mut Drafts<'a>,
 ) -> gimli::Result<()> {
     let mut die = Die::default();
@@ -21,12 +23,12 @@ pub(super) fn aggregate<'a>(
             gimli::DW_TAG_member if !die.external && !die.declaration => Role::Field,
             gimli::DW_TAG_inheritance => Role::Base,
             gimli::DW_TAG_variant_part => {
-                variants(builder, At { unit, offset: die.offset }, context, &die, drafts)?;
+                variants(builder, At { unit, offset: die.offset }, context, &die, depth, drafts)?;
                 continue;
             }
             _ => continue,
         };
-        drafts.push(member(builder, unit, &die, role)?, die.name);
+        drafts.push(member(builder, unit, &die, depth, role)?, die.name);
     }
     Ok(())
 }
@@ -37,6 +39,7 @@ fn variants<'a>(
     at: At,
     context: &Context,
     part: &Die<'a>,
+    depth: Depth,
     drafts: &mut Drafts<'a>,
 ) -> gimli::Result<()> {
     let tag = part.discriminant.and_then(|value| builder.world.target(at.unit, &value));
@@ -44,14 +47,14 @@ fn variants<'a>(
     while children.next(&mut die, &mut builder.fuel)? {
         match die.tag() {
             gimli::DW_TAG_member if tag.is_some_and(|tag| tag.unit == at.unit && tag.offset == die.offset) => {
-                drafts.push(member(builder, at.unit, &die, Role::Discriminant)?, die.name);
+                drafts.push(member(builder, at.unit, &die, depth, Role::Discriminant)?, die.name);
             }
             gimli::DW_TAG_variant => {
                 let variant = At { unit: at.unit, offset: die.offset };
                 let mut inside = Children::of(builder.world, context, variant)?;
                 while inside.next(&mut die, &mut builder.fuel)? {
                     if die.tag() == gimli::DW_TAG_member {
-                        drafts.push(member(builder, at.unit, &die, Role::Variant)?, die.name);
+                        drafts.push(member(builder, at.unit, &die, depth, Role::Variant)?, die.name);
                     }
                 }
             }
@@ -62,8 +65,8 @@ fn variants<'a>(
 }
 
 /// One member, without its name.
-fn member<'a>(builder: &mut Builder<'_, 'a>, unit: u32, die: &Die<'a>, role: Role) -> gimli::Result<DraftMember> {
-    let ty = builder.refer(unit, die.ty, Depth::Value)?;
+fn member<'a>(builder: &mut Builder<'_, 'a>, unit: u32, die: &Die<'a>, depth: Depth, role: Role) -> gimli::Result<DraftMember> {
+    let ty = builder.refer(unit, die.ty, depth)?;
     let mut offset = die.offset_in_struct(builder.world, unit);
     let own = |builder: &Builder<'_, '_>| ty.and_then(|ty| builder.types.size(ty));
     let bits = die.bit_size.and_then(|width| bits(builder, die, offset?, own(builder), width));

@@ -11,11 +11,12 @@ use std::rc::Rc;
 use gimli::AttributeValue;
 
 use self::aggregate::Drafts;
+use super::context::Context;
 use super::die::{Die, read_at};
 use super::entries::{Entries, Strings};
 use super::known::{Known, POINTER};
 use super::scan;
-use super::world::{At, Context, Value, World};
+use super::world::{At, Value, World};
 use crate::types::draft::TextNumber;
 use crate::types::hash::QuickSet;
 use crate::types::{Database, Encoding, Kind, Pointer, Qualifier, Type, TypeId};
@@ -33,8 +34,10 @@ const NOTHING: u32 = 1;
 pub(crate) struct Builder<'w, 'a> {
     pub(crate) world: &'w World<'a>,
     pub(crate) types: &'w mut Database,
-    /// Types by entry: first by value, then by name behind a pointer.
-    memo: Entries<2>,
+    /// Types by entry, as much of them as was wanted: by [`Depth`], the first two and the last two.
+    memo: [Entries<2>; 2],
+    /// Whether what types hold by value is wanted as [`Depth::Held`].
+    shallow: bool,
     /// Numbers of the scopes of types, plus 1.
     scopes: Entries<1>,
     /// Units whose scopes are known.
@@ -61,16 +64,38 @@ pub(crate) enum Depth {
     Value,
     /// What a pointer to it needs: named types by name.
     Name,
+    /// What telling the members of a type that holds it needs: its name and measures; its members if it has no name.
+    Held,
+    /// Size and alignment.
+    Measures,
+}
+
+impl Depth {
+    /// How much is wanted of what a struct holds by value, which itself is wanted so.
+    const fn inside(self, named: bool, shallow: bool) -> Self {
+        match self {
+            Self::Value | Self::Name if shallow => Self::Held,
+            Self::Value | Self::Name => Self::Value,
+            Self::Held if !named => Self::Held,
+            Self::Held | Self::Measures => Self::Measures,
+        }
+    }
+
+    /// Whether members of a struct that is wanted so have their names.
+    const fn tells_members(self, named: bool) -> bool {
+        matches!(self, Self::Value | Self::Name) || (matches!(self, Self::Held) && !named)
+    }
 }
 
 impl<'w, 'a> Builder<'w, 'a> {
-    pub(crate) fn new(world: &'w World<'a>, types: &'w mut Database) -> Self {
+    pub(crate) fn new(world: &'w World<'a>, types: &'w mut Database, shallow: bool) -> Self {
         let bytes: usize = world.books.iter().map(|book| book.info.len() + book.types.len()).sum();
         let fuel = (bytes as u64).saturating_mul(8).saturating_add(1 << 16);
         Self {
             world,
             types,
-            memo: Entries::default(),
+            memo: Default::default(),
+            shallow,
             scopes: Entries::default(),
             scoped: QuickSet::default(),
             strings: Strings::default(),
@@ -88,7 +113,10 @@ impl<'w, 'a> Builder<'w, 'a> {
     /// Goes on to a unit, all of whose scopes will be told by [`Builder::set_scope`]; forgets what is rarely asked for again.
     pub(crate) fn enter(&mut self, unit: u32) {
         let bytes = self.world.units[unit as usize].bytes.len();
-        self.memo.enter(unit, bytes, KEPT);
+        // What is wanted of few types is kept by their places: tables of the whole unit would mostly be empty.
+        if !self.shallow {
+            self.memo[0].enter(unit, bytes, KEPT);
+        }
         // Each unit's scopes are read once at most: else units could make each other be read again and again.
         self.scopes.enter(unit, bytes, usize::MAX);
         self.scoped.insert(unit);
@@ -125,7 +153,8 @@ impl<'w, 'a> Builder<'w, 'a> {
 
     /// The type of an entry.
     pub(crate) fn build(&mut self, at: At, depth: Depth) -> gimli::Result<Option<TypeId>> {
-        match self.memo.get(at, depth as usize) {
+        let (memo, column) = (depth as usize / 2, depth as usize % 2);
+        match self.memo[memo].get(at, column) {
             0 => {}
             known => return Ok(known.checked_sub(NOTHING + 1).map(TypeId)),
         }
@@ -134,7 +163,7 @@ impl<'w, 'a> Builder<'w, 'a> {
             return Ok(None);
         }
         // Met again while it is being built, a type contains itself.
-        self.memo.set(at, depth as usize, NOTHING);
+        self.memo[memo].set(at, column, NOTHING);
         if self.depth >= DEEPEST {
             return Ok(None);
         }
@@ -144,10 +173,10 @@ impl<'w, 'a> Builder<'w, 'a> {
         let built = built?;
         if let Some(TypeId(id)) = built {
             let number = id.saturating_add(NOTHING + 1);
-            self.memo.set(at, depth as usize, number);
+            self.memo[memo].set(at, column, number);
             // What points to a type needs as much of it from wherever it is referred to.
-            if matches!(self.types[TypeId(id)].kind, Kind::Pointer(..) | Kind::Base(_) | Kind::Function { .. }) {
-                self.memo.set(at, 1 - depth as usize, number);
+            if memo == 0 && matches!(self.types[TypeId(id)].kind, Kind::Pointer(..) | Kind::Base(_) | Kind::Function { .. }) {
+                self.memo[memo].set(at, 1 - column, number);
             }
         }
         Ok(built)
@@ -204,7 +233,7 @@ impl<'w, 'a> Builder<'w, 'a> {
                 (Kind::Base(encoding(die.encoding)), die.byte_size.or_else(bits))
             }
             gimli::DW_TAG_pointer_type if die.byte_size == Some(self.types.pointer_size) && die.align.is_none() => {
-                let target = self.refer(unit, die.ty, Depth::Name)?;
+                let target = if depth == Depth::Measures { None } else { self.refer(unit, die.ty, Depth::Name)? };
                 return Ok(Some(self.derived(POINTER, target, Kind::Pointer(Pointer::Plain, target), die.byte_size)));
             }
             gimli::DW_TAG_pointer_type => (self.pointer(unit, &die, Pointer::Plain)?, die.byte_size),
@@ -235,7 +264,7 @@ impl<'w, 'a> Builder<'w, 'a> {
             _ => return Ok(None),
         };
         let name = match kind {
-            Kind::Base(_) | Kind::Unspecified => self.number(unit, &context, die.name),
+            Kind::Base(_) | Kind::Unspecified if depth != Depth::Measures => self.number(unit, &context, die.name),
             _ => None,
         };
         let name = name.map(|name| self.types.numbered(name).clone());

@@ -1,7 +1,8 @@
 //! Types with names: declarations, typedefs, and what struct, union and enumeration have in common.
 
+use super::super::context::Context;
 use super::super::die::{Children, Die, read_at};
-use super::super::world::{At, Context};
+use super::super::world::At;
 use super::{Builder, Depth};
 use crate::types::draft::{Head, TextNumber};
 use crate::types::{Keyword, Kind, Type, TypeId};
@@ -29,20 +30,24 @@ impl<'a> Builder<'_, 'a> {
             gimli::DW_TAG_enumeration_type => Keyword::Enum,
             _ => Keyword::Typedef,
         };
+        if depth == Depth::Measures {
+            return self.measured(at, context, children, die, keyword);
+        }
         // Where types are in no scope, they are recognised by their entries alone.
         let plain = context.c_like && die.other.is_none();
         let strings = self.world.book(at.unit).strings.key();
         let mut target = None;
+        let behind = if depth == Depth::Held { Depth::Held } else { Depth::Value };
         let by_name = die.declaration || (depth == Depth::Name && die.name.is_some());
         if plain && !by_name && keyword != Keyword::Typedef {
-            return self.defined(at, context, children, die, keyword, None).map(Some);
+            return self.defined(at, context, children, die, keyword, (None, depth)).map(Some);
         }
         if plain && by_name {
             self.known.begin(strings, die.tag, None, None);
             self.known.declared();
             self.known.name(die.name.as_ref());
         } else if plain {
-            target = Some(self.refer(at.unit, die.ty, Depth::Value)?);
+            target = Some(self.refer(at.unit, die.ty, behind)?);
             self.known.begin(strings, die.tag, die.byte_size, die.align);
             self.known.name(die.name.as_ref());
             self.known.ty(target.flatten());
@@ -64,7 +69,7 @@ impl<'a> Builder<'_, 'a> {
             let (kind, size, align) = match target {
                 _ if elsewhere => (Kind::Declared(keyword), None, None),
                 Some(target) => (Kind::Typedef(target), die.byte_size, die.align),
-                None => (Kind::Typedef(self.refer(at.unit, die.ty, Depth::Value)?), die.byte_size, die.align),
+                None => (Kind::Typedef(self.refer(at.unit, die.ty, behind)?), die.byte_size, die.align),
             };
             let text = |number: Option<TextNumber>| number.map(|number| self.types.numbered(number).clone());
             let (id, new) = self.types.intern(Type { name: text(name), scope: text(scope), kind, size, align });
@@ -75,7 +80,40 @@ impl<'a> Builder<'_, 'a> {
             self.declared(id, new && !elsewhere, at.unit, die);
             return Ok(Some(id));
         }
-        self.defined(at, context, children, die, keyword, Some(head)).map(Some)
+        self.defined(at, context, children, die, keyword, (Some(head), depth)).map(Some)
+    }
+
+    /// A type of which only the size and the alignment are wanted: names and scopes are left out.
+    fn measured(
+        &mut self,
+        at: At,
+        context: &Context,
+        children: Children<'_, 'a>,
+        die: &Die<'a>,
+        keyword: Keyword,
+    ) -> gimli::Result<Option<TypeId>> {
+        if die.declaration {
+            // It may stand for a type unit.
+            let elsewhere = die.other.and_then(|other| self.world.target(at.unit, &other)).filter(|other| *other != at);
+            if let Some(other) = elsewhere {
+                return self.build(other, Depth::Measures);
+            }
+        }
+        let (kind, size, align) = match keyword {
+            _ if die.declaration => (Kind::Declared(keyword), None, None),
+            Keyword::Typedef => {
+                let target = self.refer(at.unit, die.ty, Depth::Measures)?;
+                if die.align.is_none() {
+                    return Ok(target);
+                }
+                (Kind::Typedef(target), die.byte_size, die.align)
+            }
+            _ => {
+                let head = Head { size: die.byte_size, align: die.align, ..Head::default() };
+                return self.defined(at, context, children, die, keyword, (Some(head), Depth::Measures)).map(Some);
+            }
+        };
+        Ok(Some(self.types.intern(Type { name: None, scope: None, kind, size, align }).0))
     }
 
     /// Name and scope of a named type, or where else it is defined.
