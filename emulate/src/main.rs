@@ -85,7 +85,8 @@ fn run(options: &Options) -> Result<u8, String> {
     if options.null {
         return null::run(&child).map(|status| status as u8).map_err(|error| format!("the supervision ended: {error}"));
     }
-    let mut supervisor = Supervisor::new(world, child, Processes::new(first), Faults::new(options.fail.clone()), signals)
+    let processes = Processes::new(first, limit.rlim_max);
+    let mut supervisor = Supervisor::new(world, child, processes, Faults::new(options.fail.clone()), signals)
         .map_err(|error| error.to_string())?;
     let status = supervisor.run().map_err(|error| format!("the supervision ended: {error}"))?;
     if options.report {

@@ -35,13 +35,15 @@ impl DeviceFile {
 /// A descriptor of a device, and how it is looked at.
 pub(crate) struct Known {
     pub(crate) file: DeviceFile,
-    /// Its `fdinfo`, which is read again at every look; `None` when it could not be opened.
+    /// Its `fdinfo`, which is read again at every look; `None` when it could not be opened or there is no room for it.
     info: Option<File>,
 }
 
 impl Known {
-    fn new(pid: u32, fd: RawFd, file: DeviceFile) -> Self {
-        Self { file, info: File::open(format!("/proc/{pid}/fdinfo/{fd}")).ok() }
+    /// `room`: the first number of a descriptor that is not for this.
+    fn new(pid: u32, fd: RawFd, file: DeviceFile, room: RawFd) -> Self {
+        let info = File::open(format!("/proc/{pid}/fdinfo/{fd}")).ok();
+        Self { file, info: info.filter(|info| info.as_raw_fd() < room) }
     }
 
     /// Whether the descriptor still is this device.
@@ -77,6 +79,8 @@ pub(crate) struct Processes {
     threads: HashMap<u32, u32>,
     /// First descriptor number for devices.
     pub(crate) first: RawFd,
+    /// What is kept open to look at descriptors has numbers below, so that those above are left for the processes themselves.
+    room: RawFd,
     /// Whether a device ever had a number below.
     pub(crate) low: bool,
     /// Most processes at a time, for the report.
@@ -137,8 +141,10 @@ impl Process {
 }
 
 impl Processes {
-    pub(crate) fn new(first: RawFd) -> Self {
-        Self { all: HashMap::new(), threads: HashMap::new(), first, low: false, seen: 0 }
+    /// For devices from the descriptor number `first` on, by a supervisor that may have `limit` descriptors itself.
+    pub(crate) fn new(first: RawFd, limit: u64) -> Self {
+        let room = RawFd::try_from(limit / 2).unwrap_or(RawFd::MAX);
+        Self { all: HashMap::new(), threads: HashMap::new(), first, room, low: false, seen: 0 }
     }
 
     /// The process of a thread that waits for an answer, and whether it is new here. `None`: it has just died. A new one
@@ -185,7 +191,7 @@ impl Processes {
     /// Enters a descriptor of a device.
     pub(crate) fn enter(&mut self, pid: u32, fd: RawFd, file: DeviceFile) {
         if let Some(process) = self.all.get_mut(&pid) {
-            process.files.insert(fd, Known::new(pid, fd, file));
+            process.files.insert(fd, Known::new(pid, fd, file, self.room));
             self.low |= fd < self.first;
         }
     }
@@ -246,13 +252,19 @@ fn is_open(pid: u32, fd: RawFd) -> bool {
 }
 
 /// Whether no thread of a process has this device at this number any more: the first thread may have ended before the others.
-/// What nobody may look at, and what is ending, is not gone: the end of the process will be told.
+/// What nobody may look at is not gone: the end of the process will be told. A process that has ended has nothing open,
+/// even if its end was not told yet: its parent may know.
 fn is_gone(memory: &Memory, pid: u32, fd: RawFd, device: u32) -> bool {
+    let nothing = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+    let threads = match fs::read_dir(format!("/proc/{pid}/task")) {
+        Ok(threads) => threads,
+        Err(error) => return nothing(&error),
+    };
     let mut gone = false;
-    for thread in fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
-        match fs::metadata(thread.path().join(format!("fd/{fd}"))) {
+    for thread in threads {
+        match thread.and_then(|thread| fs::metadata(thread.path().join(format!("fd/{fd}")))) {
             Ok(metadata) if memory.device_of((metadata.dev(), metadata.ino())) == Some(device) => return false,
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {}
+            Err(error) if !nothing(&error) => {}
             _ => gone = true,
         }
     }

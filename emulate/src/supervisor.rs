@@ -118,7 +118,10 @@ impl Supervisor {
         let (pid, new) = self.processes.of_thread(&self.world.memory, tid)?;
         if new {
             let fd = self.processes.get(pid)?.pidfd.as_raw_fd();
-            self.watch(fd, pid.into()).ok()?;
+            if self.watch(fd, pid.into()).is_err() {
+                self.processes.remove(pid);
+                return None;
+            }
         }
         Some(pid)
     }
@@ -234,7 +237,11 @@ impl Supervisor {
     /// Answers one call.
     fn serve(&mut self, call: &Notification) {
         let start = Instant::now();
-        let Some(pid) = self.process_of(call.tid) else { return };
+        let Some(pid) = self.process_of(call.tid) else {
+            // It has died, or there is no descriptor left to watch it with: nothing may wait for ever.
+            self.listener.answer(call.id, Answer::Errno(libc::ENFILE));
+            return;
+        };
         if self.world.traced {
             self.settle_all();
         }

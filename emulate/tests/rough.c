@@ -224,6 +224,69 @@ static void crowded(void) {
     FAILS(open("/dev/neuron0", O_RDWR), EMFILE);
 }
 
+static pid_t child_of(pid_t parent) {
+    pid_t child = fork();
+    CHECK(child >= 0 && (child || (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent)));
+    return child;
+}
+
+/* More descriptors in all than the supervisor may have itself: new processes are answered, and closings are noticed. */
+static void full(void) {
+    pid_t self = getpid(), all[7];
+    int ready[2];
+    char byte;
+    alarm(20); /* a call without an answer waits for ever */
+    CHECK(pipe(ready) == 0);
+    for (int i = 0; i < 7; i++) {
+        all[i] = child_of(self);
+        if (all[i] == 0) {
+            for (int made = 0; i < 2 && made < 640; made++) device(O_RDWR);
+            CHECK(access("/dev/neuron0", R_OK) == 0);
+            if (i == 6) {
+                allocate(device(O_RDWR), MIB);
+                CHECK(syscall(SYS_close_range, 256, ~0u, 0) == 0);
+            }
+            CHECK(write(ready[1], "", 1) == 1);
+            for (;;) pause();
+        }
+        CHECK(read(ready[0], &byte, 1) == 1);
+    }
+    int fd = device(O_RDWR);
+    CHECK(info(fd, allocate(fd, MIB)).pa == 16 << 20); /* what the last child had is free */
+    for (int i = 0; i < 7; i++) CHECK(kill(all[i], SIGKILL) == 0 && waitpid(all[i], 0, 0) == all[i]);
+}
+
+/* More processes end at a time than the supervisor is told of at once, the first one in a call. */
+static void buried(void) {
+    enum { ALL = 40 };
+    pid_t self = getpid(), supervisor = getppid(), all[ALL];
+    int ready[2], go[2];
+    char byte;
+    CHECK(pipe(ready) == 0 && pipe(go) == 0);
+    for (int i = 0; i < ALL; i++) {
+        all[i] = child_of(self);
+        if (all[i] == 0) {
+            CHECK(access("/dev/neuron0", R_OK) == 0);
+            if (i == ALL - 1) allocate(device(O_RDWR), MIB);
+            CHECK(write(ready[1], "", 1) == 1);
+            if (i == 0) CHECK(read(go[0], &byte, 1) == 1 && access("/dev/neuron0", R_OK) == 0);
+            for (;;) pause();
+        }
+    }
+    for (int i = 0; i < ALL; i++) CHECK(read(ready[0], &byte, 1) == 1);
+    int fd = device(O_RDWR);
+    pid_t waker = child_of(self);
+    if (waker == 0) {
+        CHECK(read(ready[0], &byte, 1) == 1 && usleep(5000) == 0 && kill(supervisor, SIGCONT) == 0);
+        _exit(0);
+    }
+    CHECK(kill(supervisor, SIGSTOP) == 0 && usleep(2000) == 0 && write(go[1], "", 1) == 1 && usleep(5000) == 0);
+    for (int i = 0; i < ALL; i++) CHECK(kill(all[i], SIGKILL) == 0 && waitpid(all[i], 0, 0) == all[i]);
+    CHECK(write(ready[1], "", 1) == 1);
+    CHECK(info(fd, allocate(fd, MIB)).pa == 16 << 20); /* asked while the supervisor is stopped; what the last one had is free */
+    waited(waker);
+}
+
 int main(int count, char **arguments) {
     CHECK(count > 1);
     char *name = arguments[1];
@@ -233,6 +296,8 @@ int main(int count, char **arguments) {
     else if (!strcmp(name, "child")) child();
     else if (!strcmp(name, "storm")) storm();
     else if (!strcmp(name, "filtered")) filtered();
+    else if (!strcmp(name, "full")) full();
+    else if (!strcmp(name, "buried")) buried();
     else if (!strcmp(name, "rooted")) rooted(arguments[2]);
     else if (!strcmp(name, "crowded")) crowded();
     else return 2;

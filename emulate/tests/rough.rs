@@ -3,6 +3,7 @@
 mod common;
 
 use std::fs;
+use std::process::Command;
 
 use common::{compile, emulate, good, scratch};
 
@@ -41,6 +42,19 @@ fn a_filter_of_the_programs_own_is_respected() {
 #[test]
 fn numbers_that_are_taken_are_left_alone() {
     check("crowded", &[]);
+}
+
+#[test]
+fn more_descriptors_than_the_supervisor_may_have_are_answered() {
+    let program = compile("rough.c", "rough-full", &["-Wall", "-Wextra"]);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "ulimit -n 1280 && exec \"$0\" -- \"$@\"", env!("CARGO_BIN_EXE_nrt-emulate")]).arg(program);
+    good(&shell.arg("full").output().expect("the emulator"));
+}
+
+#[test]
+fn what_the_dead_had_is_free_however_many_they_are() {
+    check("buried", &[]);
 }
 
 #[test]
