@@ -13,6 +13,7 @@ mod dmem_staging;
 mod errata;
 mod evtaccel;
 mod forensics;
+mod forensics_threads;
 mod io_pointers;
 mod ledger;
 mod lifecycle;
