@@ -15,6 +15,9 @@
 //! holds the true median with a probability of at least 95 %, whatever the distribution (order statistics). A bar is met
 //! when the whole interval is below it, and missed when the whole interval is above it.
 
+#[path = "../tests/common/pin.rs"]
+mod pin;
+
 use std::fs;
 use std::os::fd::AsRawFd;
 use std::process::{Command, ExitCode};
@@ -106,23 +109,6 @@ fn run(emulator: Option<&[&str]>, mode: &str, calls: u64) -> Vec<f64> {
     let output = command.args(["inner", mode, &calls.to_string()]).output().expect("it starts");
     assert!(output.status.success(), "{mode}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).lines().map(|line| line.parse().expect("a number")).collect()
-}
-
-/// Binds this process, and what it starts from now on, to one processor of those it may use.
-fn pin(round: usize) {
-    // SAFETY: sets of processors that live through the calls; zeroed is the empty set.
-    unsafe {
-        static ALLOWED: std::sync::OnceLock<libc::cpu_set_t> = std::sync::OnceLock::new();
-        let allowed = ALLOWED.get_or_init(|| {
-            let mut set: libc::cpu_set_t = std::mem::zeroed();
-            assert_eq!(libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set), 0, "the processors");
-            set
-        });
-        let processors: Vec<usize> = (0..libc::CPU_SETSIZE as usize).filter(|&cpu| libc::CPU_ISSET(cpu, allowed)).collect();
-        let mut one: libc::cpu_set_t = std::mem::zeroed();
-        libc::CPU_SET(processors[round % processors.len()], &mut one);
-        assert_eq!(libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const one), 0, "one processor");
-    }
 }
 
 /// Two series that are compared.
@@ -218,7 +204,7 @@ fn main() -> ExitCode {
     let mut trapped = TRAPPED.map(Row::new);
     let mut untouched = UNTOUCHED.map(Row::new);
     for round in 0..rounds {
-        pin(round);
+        pin::pin(round);
         let pair = |measured: &mut dyn FnMut(), reference: &mut dyn FnMut()| {
             if round % 2 == 0 {
                 measured();

@@ -4,6 +4,8 @@
 //! This program is both: run as a test it starts the emulator with itself, which then does the system calls.
 
 mod door;
+#[path = "../common/pin.rs"]
+mod pin;
 #[path = "../../../sim/tests/replay/mod.rs"]
 mod replay;
 #[path = "replay.rs"]
@@ -64,6 +66,8 @@ fn main() -> ExitCode {
         println!("{}: test", wander::NAME);
         return ExitCode::SUCCESS;
     }
+    // Hundreds of thousands of requests, one after the other.
+    pin::pin(0);
     let wanted: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with('-')).collect();
     let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|wanted| name.contains(&***wanted));
     let mut failures = CASES.iter().filter(|case| is_wanted(case.name) && !passes(case)).count();

@@ -28,6 +28,7 @@ mod pools;
 mod raw;
 mod recorder;
 mod reserved;
+mod reserved_growth;
 mod ring;
 mod scratchpad;
 mod scratchpad_contiguous;

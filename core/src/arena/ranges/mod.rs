@@ -10,75 +10,22 @@
 //! `size + size/32 + align` bytes; with less it may be.
 
 mod bins;
+mod links;
+mod run;
 #[cfg(test)]
 mod tests;
 
-use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicU32, AtomicU64};
+use core::sync::atomic::Ordering::{Relaxed, Release};
 
-use super::{Slot, SlotPool};
+use super::SlotPool;
 use bins::{Bin, Bins, MAX_GRANULES};
+pub(crate) use run::{Run, is_carved_at};
 
 /// Ranges start and end at multiples of this many bytes: the granule of the kernel driver.
 pub(crate) const GRANULE: u64 = 4096;
 
 /// Runs looked at when no bin promises a fit.
 pub(crate) const LOOKS: u32 = 8;
-
-/// Released records a pool keeps for itself before it shares them.
-const MAGAZINE: u32 = 64;
-
-/// What is known of a run of granules, free or carved. 64 bytes.
-///
-/// The plain fields belong to whoever holds the lock of the pool the run is in. The atomics are also read without it.
-#[repr(C, align(64))]
-pub(crate) struct Run {
-    /// Address of the carved range with bit 0 set; 0 while there is none.
-    carved: AtomicU64,
-    /// Number of the span, for its owner.
-    pub(crate) span: AtomicU32,
-    link: AtomicU32,
-    generation: AtomicU32,
-    /// For its owner: what the range is counted as.
-    pub(crate) category: u32,
-    start: u64,
-    bytes: u64,
-    /// Bytes asked for.
-    asked: u64,
-    /// Neighbours in address, number plus 1; 0 at the ends of the span.
-    before: u32,
-    after: u32,
-    /// Neighbours in the bin, number plus 1.
-    previous: u32,
-    next: u32,
-}
-
-const _: () = assert!(size_of::<Run>() == 64);
-
-// SAFETY: both words are used by the pool alone, and runs are written field by field.
-unsafe impl Slot for Run {
-    #[inline]
-    fn link(&self) -> &AtomicU32 {
-        &self.link
-    }
-    #[inline]
-    fn generation(&self) -> &AtomicU32 {
-        &self.generation
-    }
-}
-
-impl Run {
-    const fn granules(&self) -> u64 {
-        self.bytes / GRANULE
-    }
-}
-
-/// Whether the range at `start` is carved out of run `index` right now. Needs no lock; `index` is one of the pool's.
-#[inline]
-pub(crate) fn is_carved_at(runs: &SlotPool<Run>, index: u32, start: u64) -> bool {
-    // SAFETY: records live for ever; the reference covers the atomic alone.
-    unsafe { &(*runs.pointer(index).as_ptr()).carved }.load(Acquire) == start | 1
-}
 
 /// A carved range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -398,99 +345,5 @@ impl RangePool {
     /// Starts the peak anew.
     pub(crate) fn forget_peak(&mut self) {
         self.sums.peak = self.sums.carved;
-    }
-
-    /// # Safety
-    /// The record is this pool's and describes no run.
-    #[inline]
-    unsafe fn describe(&mut self, runs: &SlotPool<Run>, index: u32, span: u32, start: u64, bytes: u64) {
-        let raw = runs.pointer(index).as_ptr();
-        // SAFETY: by contract.
-        unsafe {
-            (*raw).span.store(span, Relaxed);
-            (*raw).start = start;
-            (*raw).bytes = bytes;
-        }
-    }
-
-    /// Makes `new` the neighbour behind `index`.
-    ///
-    /// # Safety
-    /// Both are runs of this pool, `new` without neighbours.
-    #[inline]
-    unsafe fn join_behind(&mut self, runs: &SlotPool<Run>, index: u32, new: u32) {
-        self.step();
-        let (raw, added) = (runs.pointer(index).as_ptr(), runs.pointer(new).as_ptr());
-        // SAFETY: by contract.
-        unsafe {
-            let after = (*raw).after;
-            (*added).before = index + 1;
-            (*added).after = after;
-            (*raw).after = new + 1;
-            if after != 0 {
-                (*runs.pointer(after - 1).as_ptr()).before = new + 1;
-            }
-        }
-    }
-
-    /// Adds the run `behind`, which is in no bin, to the one in front of it, and drops its record.
-    ///
-    /// # Safety
-    /// Neighbours in address, runs of this pool.
-    #[inline]
-    unsafe fn swallow(&mut self, runs: &SlotPool<Run>, index: u32, behind: u32) {
-        self.step();
-        let (raw, gone) = (runs.pointer(index).as_ptr(), runs.pointer(behind).as_ptr());
-        // SAFETY: by contract.
-        unsafe {
-            (*raw).bytes += (*gone).bytes;
-            let after = (*gone).after;
-            (*raw).after = after;
-            if after != 0 {
-                (*runs.pointer(after - 1).as_ptr()).before = index + 1;
-            }
-        }
-        self.give_record(runs, behind);
-    }
-
-    /// # Safety
-    /// As [`Bins::insert`].
-    #[inline]
-    unsafe fn insert(&mut self, runs: &SlotPool<Run>, index: u32) {
-        self.step();
-        self.sums.free_runs += 1;
-        // SAFETY: by contract.
-        unsafe { self.bins.insert(runs, index) };
-    }
-
-    /// # Safety
-    /// As [`Bins::unlink`].
-    #[inline]
-    unsafe fn unlink(&mut self, runs: &SlotPool<Run>, index: u32) {
-        self.step();
-        self.sums.free_runs -= 1;
-        // SAFETY: by contract.
-        unsafe { self.bins.unlink(runs, index) };
-    }
-
-    #[inline]
-    fn take_record(&mut self, runs: &SlotPool<Run>) -> Option<u32> {
-        let Some(index) = self.magazine.checked_sub(1) else { return runs.take_uncounted() };
-        // SAFETY: records in the magazine describe no run and are this pool's.
-        self.magazine = unsafe { (*runs.pointer(index).as_ptr()).next };
-        self.magazine_len -= 1;
-        Some(index)
-    }
-
-    #[inline]
-    fn give_record(&mut self, runs: &SlotPool<Run>, index: u32) {
-        if self.magazine_len == MAGAZINE {
-            runs.give_uncounted(index);
-            return;
-        }
-        // SAFETY: the record describes no run any more and is this pool's.
-        unsafe { (*runs.pointer(index).as_ptr()).next = self.magazine };
-        self.magazine = index + 1;
-        self.magazine_len += 1;
     }
 }

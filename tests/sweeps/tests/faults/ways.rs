@@ -65,7 +65,7 @@ fn views_without_what_was_advertised() {
 
 #[test]
 fn models_every_way() {
-    for rig in [zero_copy(), restricted()] {
+    for rig in [zero_copy(), restricted(), unaligned()] {
         fail_every_request_of(&rig, scenario::run);
     }
 }
