@@ -23,6 +23,8 @@ fn executable() -> &'static Path {
             .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml"))
             .arg("--target-dir")
             .arg(target)
+            // It has no std and cannot unwind, whatever the tests around it are built to do.
+            .env("CARGO_PROFILE_DEV_PANIC", "abort")
             .status()
             .expect("cargo");
         assert!(status.success(), "fit-check does not build");

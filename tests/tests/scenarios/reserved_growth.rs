@@ -1,6 +1,6 @@
 //! Reservations: growth, limits, sums, and giving back.
 
-use nrt_core::driver::{AllocRequest, Call, Errno};
+use nrt_core::driver::{AllocRequest, Call, Driver, Errno};
 use nrt_core::reserved_hbm::ReserveStatistics;
 use nrt_core::{Arch, Cause, Location, OutOfMemory, Pool, Status, Usage};
 use nrt_sim::Live;
