@@ -31,12 +31,15 @@ fn built(program: &str, drivers: &str) -> PathBuf {
     if drivers.contains(',') {
         return executable().into();
     }
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("footprint");
+    let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let target = temporary.join("footprint");
     let status = Command::new(env!("CARGO"))
         .args(["build", "--quiet", "--release", "--package", "nrt-appliance", "--bin", program])
         .args(["--no-default-features", "--features", drivers, "--manifest-path"])
         .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml"))
         .args([OsStr::new("--target-dir"), target.as_os_str()])
+        // What it is built from is that of all others.
+        .env("CARGO_BUILD_BUILD_DIR", temporary.parent().expect("a folder for temporary files in the target folder"))
         .status()
         .expect("cargo");
     assert!(status.success(), "{program} does not build with {drivers}");
