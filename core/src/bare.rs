@@ -105,10 +105,10 @@ impl<'r, D: Driver, H: Hooks> Database<'r, D, H> {
     /// `NRT_FAILURE` when it is not resident.
     #[inline]
     pub fn take_read_release(&self, id: u32) -> Result<u32> {
-        let slot = self.system.database_acquire(&self.core, id)?;
+        let reference = self.system.database_acquire(&self.core, id)?;
         // SAFETY: a reference is held; the id is an aligned word of a live model that is not written while it is resident.
-        let read = unsafe { AtomicU32::from_ptr(&raw mut (*slot.as_ptr()).model.h_model.id) }.load(Relaxed);
-        self.system.database_release(slot);
+        let read = unsafe { AtomicU32::from_ptr(&raw mut (*reference.slot.as_ptr()).model.h_model.id) }.load(Relaxed);
+        self.system.database_release(reference);
         Ok(read)
     }
 

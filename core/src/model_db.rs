@@ -4,6 +4,10 @@
 //! in which it is counted up under the lock that guards the look-up, is what [`LookUps::Locked`] asks for, and what a
 //! look-up falls back to when writers keep changing the chains. Leaving is *unlink, unlock, then drain*; the drain sleeps
 //! instead of spinning and can have a deadline.
+//!
+//! References are counted in `model_t::ref_count`, or spread over that word and more of them on cache lines of their own
+//! ([`Config::striped_references`](crate::Config::striped_references)): a thread takes and gives back on the word of its stripe,
+//! a drain goes over all of them.
 
 use core::hint::spin_loop;
 use core::mem::offset_of;
@@ -12,14 +16,14 @@ use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use crate::abi::{ht_node_t, model_t};
-use crate::arena::{MODEL_DB_BUCKETS, ModelDb, ModelSlot, flat};
+use crate::arena::{COUNT_STRIPES, MODEL_DB_BUCKETS, ModelDb, ModelSlot, flat};
 use crate::context::ResolvedCore;
 use crate::driver::Driver;
 use crate::error::{Cause, Error, Result};
 use crate::hash_table::HashTable;
 use crate::hooks::{Hooks, Wait};
 use crate::status::Status;
-use crate::sync::{self, Chains, Taken};
+use crate::sync::{self, Chains, Taken, own_stripe};
 use crate::system::System;
 
 /// Looks at the count of a model before its drainer sleeps.
@@ -35,21 +39,80 @@ pub enum LookUps {
     Locked,
 }
 
-/// The database of a core as a reader without the lock sees it.
-struct Walk<'a>(&'a ModelDb);
+/// What [`Config`](crate::Config) says of look-ups, in one word: a single comparison tells the usual form from all others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Taking {
+    /// Without a lock, counted on one word.
+    Usual,
+    /// Without a lock, counted on striped words.
+    Striped,
+    Locked,
+    LockedStriped,
+}
 
-impl Chains for Walk<'_> {
+impl Taking {
+    pub(crate) const fn new(look_ups: LookUps, striped: bool) -> Self {
+        match (look_ups, striped) {
+            (LookUps::LockFree, false) => Self::Usual,
+            (LookUps::LockFree, true) => Self::Striped,
+            (LookUps::Locked, false) => Self::Locked,
+            (LookUps::Locked, true) => Self::LockedStriped,
+        }
+    }
+
+    const fn locked(self) -> bool {
+        matches!(self, Self::Locked | Self::LockedStriped)
+    }
+
+    /// Words that count the references to a model.
+    pub(crate) const fn words(self) -> usize {
+        if matches!(self, Self::Striped | Self::LockedStriped) { COUNT_WORDS } else { 1 }
+    }
+}
+
+/// Words that count the references to a model where they are striped: the documented one is the first of them.
+pub(crate) const COUNT_WORDS: usize = 1 + COUNT_STRIPES;
+
+/// A reference to a model, and the word that counts it: the stripe of a thread may be another one when it gives back.
+#[derive(Clone, Copy)]
+pub(crate) struct ModelRef {
+    pub(crate) slot: NonNull<ModelSlot>,
+    count: &'static AtomicU64,
+}
+
+impl ModelRef {
+    #[inline]
+    fn new(slot: NonNull<ModelSlot>, word: usize) -> Self {
+        Self { slot, count: count(slot, word) }
+    }
+}
+
+/// The database of a core as a reader without the lock sees it, who counts on this word of a model; on the first one, known at
+/// compile time, if nothing is `STRIPED`.
+struct Walk<'a, const STRIPED: bool> {
+    database: &'a ModelDb,
+    word: usize,
+}
+
+impl<const STRIPED: bool> Walk<'_, STRIPED> {
+    #[inline]
+    fn reference(&self, node: NonNull<ht_node_t>) -> ModelRef {
+        ModelRef::new(slot_of(node), if STRIPED { self.word } else { 0 })
+    }
+}
+
+impl<const STRIPED: bool> Chains for Walk<'_, STRIPED> {
     type Word = AtomicU64;
     type Node = NonNull<ht_node_t>;
 
     #[inline]
     fn sequence(&self) -> &AtomicU64 {
-        &self.0.sequence
+        &self.database.sequence
     }
     #[inline]
     fn first(&self, key: u64) -> Option<Self::Node> {
         const { assert!(MODEL_DB_BUCKETS.is_power_of_two()) };
-        NonNull::new(self.0.buckets[key as usize & (MODEL_DB_BUCKETS - 1)].next.load(Acquire))
+        NonNull::new(self.database.buckets[key as usize & (MODEL_DB_BUCKETS - 1)].next.load(Acquire))
     }
     #[inline]
     fn next(&self, node: Self::Node) -> Option<Self::Node> {
@@ -63,8 +126,7 @@ impl Chains for Walk<'_> {
     }
     #[inline]
     fn count(&self, node: Self::Node) -> &AtomicU64 {
-        // SAFETY: as above, of the slot around the node.
-        unsafe { &(*slot_of(node).as_ptr()).model.ref_count }
+        self.reference(node).count
     }
 }
 
@@ -144,68 +206,76 @@ impl<D: Driver, H: Hooks> System<D, H> {
     /// `NRT_FAILURE` when the id is 0 or not resident; callers of the public interface see `NRT_INVALID_HANDLE`.
     ///
     /// # Cost
-    /// One read-modify-write, on the model's own line; three and the lock's line when the chains keep changing.
+    /// One read-modify-write, on the model's own line or a stripe of it; three and the lock's line when the chains keep changing.
     #[inline]
-    pub(crate) fn database_acquire(&self, core: &ResolvedCore, id: u32) -> Result<NonNull<ModelSlot>> {
-        // What nearly always happens is one walk that finds the model; all else is out of the way.
-        match self.database_take(core, id, 1) {
-            Taken::Found(slot) => Ok(slot),
-            _ => self.database_acquire_otherwise(core, id),
+    pub(crate) fn database_acquire(&self, core: &ResolvedCore, id: u32) -> Result<ModelRef> {
+        // What nearly always happens is one walk that finds the model; all else is out of the way. No model has the id 0, and it
+        // is the key of an object that is not to be found.
+        if id != 0
+            && self.settings.taking == Taking::Usual
+            && let Taken::Found(reference) = self.database_take::<false>(core, id, 0, 1)
+        {
+            return Ok(reference);
         }
+        self.database_acquire_otherwise(core, id)
     }
 
-    /// Finds a model without the lock, in so many walks at most.
+    /// Finds a model without the lock, in so many walks at most, and counts the reference on this word.
     #[inline]
-    fn database_take(&self, core: &ResolvedCore, id: u32, walks: u32) -> Taken<NonNull<ModelSlot>> {
-        // No model has the id 0, and it is the key of an object that is not to be found.
-        if id == 0 || self.settings.look_ups != LookUps::LockFree {
-            return Taken::Unsettled;
-        }
+    fn database_take<const STRIPED: bool>(&self, core: &ResolvedCore, id: u32, word: usize, walks: u32) -> Taken<ModelRef> {
         // SAFETY: the record of an owned core, initialised; its buckets' changing parts are atomics, and the sequence too.
-        let walk = Walk(unsafe { self.arenas.databases.add(flat(core.device, core.core)).as_ref() });
+        let database = unsafe { self.arenas.databases.add(flat(core.device, core.core)).as_ref() };
+        let walk = Walk::<STRIPED> { database, word };
         let longest = self.arenas.capacities.models as u32;
-        match sync::take(&walk, u64::from(id), longest, walks, |node| self.wake_drainer(slot_of(node))) {
-            Taken::Found(node) => Taken::Found(slot_of(node)),
+        match sync::take(&walk, u64::from(id), longest, walks, |node| self.wake_drainer(walk.count(node))) {
+            Taken::Found(node) => Taken::Found(walk.reference(node)),
             Taken::Absent => Taken::Absent,
             Taken::Unsettled => Taken::Unsettled,
         }
     }
 
-    /// A model that the first walk did not find.
+    /// Striped, with the lock, or what the first walk did not find.
     #[cold]
-    fn database_acquire_otherwise(&self, core: &ResolvedCore, id: u32) -> Result<NonNull<ModelSlot>> {
-        match self.database_take(core, id, sync::WALKS) {
-            Taken::Found(slot) => Ok(slot),
-            Taken::Unsettled if id != 0 => self.database_acquire_locked(core, id),
-            _ => Err(Error::new(Status::Failure, Cause::UnknownModel(id))),
+    fn database_acquire_otherwise(&self, core: &ResolvedCore, id: u32) -> Result<ModelRef> {
+        let taking = self.settings.taking;
+        const { assert!(COUNT_WORDS.is_power_of_two()) };
+        let word = own_stripe() & (taking.words() - 1);
+        let unknown = Error::new(Status::Failure, Cause::UnknownModel(id));
+        if id == 0 {
+            return Err(unknown);
         }
-    }
-
-    /// The documented shape: found and counted under the lock.
-    fn database_acquire_locked(&self, core: &ResolvedCore, id: u32) -> Result<NonNull<ModelSlot>> {
+        if !taking.locked() {
+            match self.database_take::<true>(core, id, word, sync::WALKS) {
+                Taken::Found(reference) => return Ok(reference),
+                Taken::Absent => return Err(unknown),
+                Taken::Unsettled => {}
+            }
+        }
+        // The documented shape: found and counted under the lock.
         let _held = self.database_lock(core);
-        let node = self.database(core).find(u64::from(id)).ok_or(Error::new(Status::Failure, Cause::UnknownModel(id)))?;
-        let slot = slot_of(node);
-        // SAFETY: a resident model.
-        sync::enter(unsafe { &(*slot.as_ptr()).model.ref_count });
-        Ok(slot)
+        let node = self.database(core).find(u64::from(id)).ok_or(unknown)?;
+        let reference = ModelRef::new(slot_of(node), word);
+        sync::enter(reference.count);
+        Ok(reference)
     }
 
     /// Gives a reference back. Takes no lock.
     #[inline]
-    pub(crate) fn database_release(&self, slot: NonNull<ModelSlot>) {
-        // SAFETY: slots are type-stable; the count is an atomic that nobody resets in bulk.
-        let count = unsafe { &(*slot.as_ptr()).model.ref_count };
-        if sync::leave(count) {
-            self.wake_drainer(slot);
+    pub(crate) fn database_release(&self, reference: ModelRef) {
+        if sync::leave(reference.count) {
+            self.wake_drainer(reference.count);
         }
     }
 
-    /// Wakes whoever waits for the last reference.
+    /// Wakes whoever waits for the last reference that a word counts.
     #[cold]
-    fn wake_drainer(&self, slot: NonNull<ModelSlot>) {
-        // SAFETY: as in `database_release`.
-        self.hooks.wake(low_half(unsafe { &(*slot.as_ptr()).model.ref_count }), i32::MAX as u32);
+    fn wake_drainer(&self, count: &AtomicU64) {
+        self.hooks.wake(low_half(count), i32::MAX as u32);
+    }
+
+    /// The words that count the references to a model.
+    fn counts(&self, slot: NonNull<ModelSlot>) -> impl Iterator<Item = &'static AtomicU64> {
+        (0..self.settings.taking.words()).map(move |word| count(slot, word))
     }
 
     /// Makes a model unfindable and announces the drain. The model is the caller's once [`drained`](Self::drained) said so.
@@ -218,18 +288,16 @@ impl<D: Driver, H: Hooks> System<D, H> {
             let node = sync::change(self.database_sequence(core), || self.database(core).remove(u64::from(id)));
             slot_of(node.ok_or(Error::new(Status::Failure, Cause::UnknownModel(id)))?)
         };
-        // SAFETY: as in `database_release`. Outside the lock: draining under it would keep out those who must look up.
-        sync::begin_drain(unsafe { &(*slot.as_ptr()).model.ref_count });
+        // Outside the lock: draining under it would keep out those who must look up.
+        sync::begin_drain_all(self.counts(slot));
         Ok(slot)
     }
 
     /// Waits until nobody holds a removed model any more; `false` when the deadline passed first.
     pub(crate) fn drained(&self, slot: NonNull<ModelSlot>, deadline_ns: Option<u64>) -> bool {
-        // SAFETY: as in `database_release`.
-        let count = unsafe { &(*slot.as_ptr()).model.ref_count };
         // The low half holds the count: a release in between changes it and the wait returns at once. A reference may be one of
         // a look-up, which gives it back within some instructions: a few looks before going to sleep.
-        sync::wait_drained(count, |now| {
+        sync::wait_all_drained(self.counts(slot), |count, now| {
             for _ in 0..LOOKS {
                 if count.load(Relaxed) as u32 != now {
                     return Wait::Woken;
@@ -248,17 +316,14 @@ impl<D: Driver, H: Hooks> System<D, H> {
     /// # Safety
     /// `slot` was removed from `core` and not drained.
     pub(crate) unsafe fn database_restore(&self, core: &ResolvedCore, slot: NonNull<ModelSlot>) -> Result<()> {
+        sync::cancel_drain_all(self.counts(slot));
         // SAFETY: by contract.
-        unsafe {
-            sync::cancel_drain(&(*slot.as_ptr()).model.ref_count);
-            self.database_add(core, slot)
-        }
+        unsafe { self.database_add(core, slot) }
     }
 
     /// References held on a model right now.
     pub(crate) fn references(&self, slot: NonNull<ModelSlot>) -> u64 {
-        // SAFETY: as in `database_release`.
-        sync::outstanding(unsafe { &(*slot.as_ptr()).model.ref_count })
+        sync::all_outstanding(self.counts(slot))
     }
 
     /// Models resident on a core.
@@ -308,8 +373,21 @@ fn slot_of(node: NonNull<ht_node_t>) -> NonNull<ModelSlot> {
     unsafe { node.byte_sub(OFFSET).cast() }
 }
 
+/// Word `index` of those that count the references to a model, below [`COUNT_WORDS`].
+#[inline]
+fn count(slot: NonNull<ModelSlot>, index: usize) -> &'static AtomicU64 {
+    // SAFETY: slots are type-stable and live for ever; the words are atomics that nobody resets in bulk, and the references
+    // cover them alone.
+    unsafe {
+        match index.checked_sub(1) {
+            None => &(*slot.as_ptr()).model.ref_count,
+            Some(stripe) => &(&(*slot.as_ptr()).stripes)[stripe].0,
+        }
+    }
+}
+
 /// The futex word of a reference count: its low 32 bits on a little-endian machine.
-fn low_half(count: &core::sync::atomic::AtomicU64) -> *const u32 {
+fn low_half(count: &AtomicU64) -> *const u32 {
     const { assert!(cfg!(target_endian = "little"), "the count sits in the first half of the word") };
     core::ptr::from_ref(count).cast()
 }

@@ -14,7 +14,7 @@ use crate::error::{Cause, Error, Result};
 use crate::hooks::Hooks;
 use crate::instance::Instance;
 use crate::lnc;
-use crate::model_db::LookUps;
+use crate::model_db::Taking;
 use crate::sync::{self, Guard};
 use crate::tensor::CompletionPlane;
 
@@ -42,7 +42,8 @@ pub(crate) struct Settings {
     /// Zero-copy writes of at most this many bytes may go through the PCI window.
     pub(crate) window_bytes: u32,
     pub(crate) verbose_memory_table: bool,
-    pub(crate) look_ups: LookUps,
+    /// How models are found and counted.
+    pub(crate) taking: Taking,
     /// It is the runtime of the process.
     pub(crate) process_wide: bool,
 }

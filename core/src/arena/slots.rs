@@ -9,6 +9,7 @@ use crate::abi::{
     mem_ref_t, model_t, ndl_device_t, ndl_mem_info_t, nrt_tensor_storage_t, nrt_tensor_t, pthread_mutex_t,
     tdrv_scratchpad_cleanup_info_t, ucode_lib_info_t, ucode_lib_set_info_t,
 };
+use crate::sync::Stripe;
 
 /// Devices of a process.
 pub(crate) const MAX_DEVICES: usize = 32;
@@ -94,6 +95,9 @@ pub(crate) struct MemRefTable {
     pub(crate) buckets: [ht_node_t; MEM_REF_BUCKETS],
 }
 
+/// Words that count references to a model beside the documented one, where they are striped.
+pub(crate) const COUNT_STRIPES: usize = 7;
+
 /// One model on one core, and everything the load allocates for it on the host.
 #[repr(C, align(64))]
 pub(crate) struct ModelSlot {
@@ -116,6 +120,8 @@ pub(crate) struct ModelSlot {
     /// Whose microcode libraries the model uses: see `ulib::user`.
     pub(crate) uses_ulib: AtomicU32,
     meta: Meta,
+    /// References counted beside `model.ref_count`; 0 unless the runtime stripes them. Never reset.
+    pub(crate) stripes: [Stripe<AtomicU64>; COUNT_STRIPES],
 }
 slot_with_meta!(ModelSlot);
 

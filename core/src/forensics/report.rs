@@ -180,10 +180,11 @@ impl<D: Driver, H: Hooks> System<D, H> {
         while let Some(next) = self.next_resident(core, id) {
             id = next;
             // A model that left meanwhile is passed over.
-            let Ok(slot) = self.database_acquire(core, id) else { continue };
+            let Ok(reference) = self.database_acquire(core, id) else { continue };
+            let slot = reference.slot;
             // SAFETY: pinned, so published and unchanging.
             visit(id, text::from_nul_terminated(unsafe { &(*slot.as_ptr()).model.name }), slot);
-            self.database_release(slot);
+            self.database_release(reference);
         }
     }
 

@@ -13,6 +13,7 @@ use crate::arena::{MAX_CORES_PER_VCORE, MAX_FEATURE_MAPS, SetSlot};
 use crate::driver::Driver;
 use crate::error::{Cause, Error, Result};
 use crate::hooks::Hooks;
+use crate::model_db::ModelRef;
 use crate::system::System;
 use crate::tensor::TensorRef;
 
@@ -88,8 +89,8 @@ fn name(map: &kbl_fmap_t) -> &[u8] {
 /// Declarations of one direction, over all subgraphs of a pinned model.
 fn declared<'a, D: Driver, H: Hooks>(pinned: &'a Pinned<'_, D, H>, output: bool) -> impl Iterator<Item = Declared<'a>> {
     let of_subgraph = move |index: usize| {
-        let slot = pinned.held.get(index).copied().flatten();
-        slot.map_or(&[][..], |(_, slot)| {
+        let held = pinned.held.get(index).copied().flatten();
+        held.map_or(&[][..], |(_, ModelRef { slot, .. })| {
             // SAFETY: pinned, so published and unchanging.
             let model = unsafe { &raw const (*slot.as_ptr()).model };
             // SAFETY: as above.
@@ -129,7 +130,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
     /// # Cost
     /// One transfer for each core that has such pointers, else nothing.
     pub(super) fn point_to_bound(&self, pinned: &Pinned<'_, D, H>, bound: &Bound<'_, '_, D, H>) -> Result<()> {
-        for (_, slot) in pinned.held.iter().flatten() {
+        for (_, ModelRef { slot, .. }) in pinned.held.iter().flatten() {
             // SAFETY: pinned, so published and unchanging.
             let Some(words) = NonNull::new(unsafe { (*slot.as_ptr()).io_pointers }) else { continue };
             let address = |variable| {

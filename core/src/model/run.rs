@@ -11,6 +11,7 @@ use crate::context::ResolvedCore;
 use crate::driver::Driver;
 use crate::error::{Cause, Error, Result};
 use crate::hooks::Hooks;
+use crate::model_db::ModelRef;
 use crate::status::Status;
 use crate::sync;
 use crate::system::System;
@@ -179,7 +180,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
         for relative in 0..self.settings.logical_core_size {
             let core = self.core(vnc, relative)?;
             match self.database_acquire(&core, id) {
-                Ok(slot) => pinned.held[relative as usize] = Some((core, slot)),
+                Ok(reference) => pinned.held[relative as usize] = Some((core, reference)),
                 // Models of one subgraph are resident on the first core only.
                 Err(error) if relative == 0 => return Err(unknown(error)),
                 Err(_) => break,
@@ -205,13 +206,13 @@ impl<D: Driver, H: Hooks> System<D, H> {
 /// A model that cannot be unloaded while this exists.
 pub(crate) struct Pinned<'a, D: Driver, H: Hooks> {
     system: &'a System<D, H>,
-    pub(crate) held: [Option<(ResolvedCore, core::ptr::NonNull<crate::arena::ModelSlot>)>; MAX_CORES_PER_VCORE],
+    pub(crate) held: [Option<(ResolvedCore, ModelRef)>; MAX_CORES_PER_VCORE],
 }
 
 impl<D: Driver, H: Hooks> Drop for Pinned<'_, D, H> {
     fn drop(&mut self) {
-        for (_, slot) in self.held.iter().rev().flatten() {
-            self.system.database_release(*slot);
+        for (_, reference) in self.held.iter().rev().flatten() {
+            self.system.database_release(*reference);
         }
     }
 }

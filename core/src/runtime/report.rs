@@ -145,8 +145,8 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
         let _inside = self.enter()?;
         let pinned = self.system.pin(vnc, id)?;
         let unknown = Error::new(Status::InvalidHandle, Cause::UnknownModel(id));
-        let (_, slot) = pinned.held.get(relative as usize).copied().flatten().ok_or(unknown)?;
-        work(slot)
+        let (_, reference) = pinned.held.get(relative as usize).copied().flatten().ok_or(unknown)?;
+        work(reference.slot)
     }
 
     /// Does `work`, which calls the application back, with a model that stays meanwhile.

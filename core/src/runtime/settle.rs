@@ -7,6 +7,7 @@ use crate::environment::{CoreSelection, names};
 use crate::error::{Cause, Error, Pool, Result};
 use crate::hooks::{Hooks, Level};
 use crate::lnc;
+use crate::model_db::Taking;
 use crate::scratchpad;
 use crate::status::Status;
 use crate::system::Settings;
@@ -61,7 +62,7 @@ pub(super) fn settle<D: Driver, H: Hooks>(arenas: &Arenas, driver: &D, config: &
         zero_copy: config.zero_copy && probe.features & feature::ZEROCOPY != 0 && arch != Arch::Sunda,
         window_bytes: config.direct_write_bytes.unwrap_or(arch.direct_write_bytes()),
         verbose_memory_table: config.verbose_memory_table,
-        look_ups: config.look_ups,
+        taking: Taking::new(config.look_ups, config.striped_references),
         process_wide: config.process_wide,
     })
 }

@@ -16,7 +16,7 @@
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
-use super::Word;
+use super::{Stripe, Word, own_stripe};
 use crate::hooks::{Hooks, Wait};
 
 const STRIPES: usize = 16;
@@ -24,9 +24,6 @@ const STRIPES: usize = 16;
 const SHUT: u32 = 0;
 const OPEN: u32 = 1;
 const CLOSING: u32 = 2;
-
-#[repr(C, align(64))]
-struct Stripe<C>(C);
 
 /// The protocol, with `N` stripes. Words that are all 0 are a shut gate with nobody inside.
 pub struct GateWords<S, C, const N: usize> {
@@ -234,12 +231,4 @@ impl<H: Hooks> Drop for InFlight<'_, H> {
             self.hooks.wake(self.gate.words.left.as_ptr(), i32::MAX as u32);
         }
     }
-}
-
-/// Stripe of the calling thread: its stack is its own, so the page of a local variable tells threads apart well enough.
-#[inline]
-fn own_stripe() -> usize {
-    let here = 0_u8;
-    let page = (&raw const here).addr() >> 14;
-    (page ^ (page >> 4) ^ (page >> 9)) % STRIPES
 }

@@ -7,6 +7,7 @@ mod free_stack;
 mod gate;
 mod lock;
 mod refs;
+mod stripe;
 mod take;
 mod word;
 
@@ -16,6 +17,10 @@ mod tests;
 pub use free_stack::FreeStack;
 pub use gate::{Gate, GateWords, InFlight};
 pub use lock::{Guard, acquire, acquire_after, lock, lock_until, release, try_lock};
-pub use refs::{DRAINING, begin_drain, cancel_drain, enter, finish_drain, leave, outstanding, wait_drained};
+pub use refs::{
+    DRAINING, all_outstanding, begin_drain, begin_drain_all, cancel_drain, cancel_drain_all, enter, finish_drain, leave,
+    outstanding, wait_all_drained, wait_drained,
+};
+pub use stripe::{Stripe, own_stripe};
 pub use take::{Chains, Taken, WALKS, change, take};
 pub use word::Word;

@@ -16,6 +16,10 @@
 //! comes first, the drainer counts it. If the announcement comes first, the addition reads it or a later
 //! read-modify-write, all of which carry on its release: the taker has acquired the cleared key, and its second look
 //! finds 0 or what was published since. Nothing but read-modify-writes may ever touch the word, or that chain breaks.
+//!
+//! An object may have several such words, each on a cache line of its own. A taker uses one of them and leaves through the same;
+//! the drainer makes the object unfindable once, then announces on *every* word and ends the drain of each
+//! ([`begin_drain_all`], [`wait_all_drained`]). What is said above holds for each word by itself.
 
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
@@ -84,4 +88,38 @@ pub fn wait_drained<W: Word<Int = u64>>(word: &W, mut wait: impl FnMut(u32) -> W
 #[inline]
 pub fn cancel_drain<W: Word<Int = u64>>(word: &W) {
     word.fetch_and(!DRAINING, AcqRel);
+}
+
+/// [`begin_drain`] on every word of an object.
+#[inline]
+pub fn begin_drain_all<'w, W: Word<Int = u64> + 'w>(words: impl Iterator<Item = &'w W>) {
+    words.for_each(|word| {
+        begin_drain(word);
+    });
+}
+
+/// After [`begin_drain_all`] on the same words: [`wait_drained`] on one after the other. `false` when the deadline passed first;
+/// the drain of some words may be ended by then, the announcement stands on the others, and the caller may wait again.
+///
+/// A word whose drain was ended stays without references until the object can be found again: whoever adds to it later has
+/// acquired the cleared key. So it does not matter that it is ended before the others.
+#[must_use]
+pub fn wait_all_drained<'w, W: Word<Int = u64> + 'w>(
+    mut words: impl Iterator<Item = &'w W>,
+    mut wait: impl FnMut(&'w W, u32) -> Wait,
+) -> bool {
+    // Only the drainer sets and clears the flag: without it, an earlier wait ended this word's drain.
+    words.all(|word| word.load(Relaxed) & DRAINING == 0 || wait_drained(word, |now| wait(word, now)))
+}
+
+/// [`cancel_drain`] on every word of an object, of which some may be drained.
+#[inline]
+pub fn cancel_drain_all<'w, W: Word<Int = u64> + 'w>(words: impl Iterator<Item = &'w W>) {
+    words.for_each(cancel_drain);
+}
+
+/// References outstanding on all words of an object, counted one word after the other.
+#[inline]
+pub fn all_outstanding<'w, W: Word<Int = u64> + 'w>(words: impl Iterator<Item = &'w W>) -> u64 {
+    words.map(outstanding).sum()
 }

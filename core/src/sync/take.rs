@@ -34,14 +34,14 @@ pub trait Chains {
     fn next(&self, node: Self::Node) -> Option<Self::Node>;
     /// Key of an object; 0 = not to be found.
     fn key(&self, node: Self::Node) -> &Self::Word;
-    /// References to an object.
+    /// The word on which this reader's reference to an object is counted.
     fn count(&self, node: Self::Node) -> &Self::Word;
 }
 
 /// What a reader found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken<N> {
-    /// The object, with a reference that must be given back with [`leave`].
+    /// The object, with a reference that must be given back with [`leave`], on the word it was counted on.
     Found(N),
     /// At some moment of the call there was none.
     Absent,

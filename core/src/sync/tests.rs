@@ -7,7 +7,8 @@ use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 use std::{thread, vec, vec::Vec};
 
-use super::{FreeStack, GateWords, acquire, begin_drain, enter, leave, outstanding, release, wait_drained};
+use super::stripe::stripe_of;
+use super::{FreeStack, GateWords, acquire, all_outstanding, begin_drain_all, enter, leave, release, wait_all_drained};
 use crate::hooks::Wait;
 
 /// Operations of each thread.
@@ -103,10 +104,10 @@ fn lock_survives_those_who_give_up() {
     assert_eq!(unsafe { *counter.0.get() }, patient + hasty);
 }
 
-#[test]
-fn drained_objects_are_not_in_use() {
+/// The taker uses the words of the object in turn.
+fn drained_objects_are_not_in_use<const WORDS: usize>() {
     let key = AtomicU64::new(0);
-    let refs = AtomicU64::new(0);
+    let words = [const { AtomicU64::new(0) }; WORDS];
     let futex = Futex::new();
     let payload = Guarded(UnsafeCell::new(0_u64));
     let payload = &payload;
@@ -122,14 +123,15 @@ fn drained_objects_are_not_in_use() {
                 if wanted == 0 {
                     continue;
                 }
-                enter(&refs);
+                let refs = &words[attempts as usize % WORDS];
+                enter(refs);
                 if key.load(Acquire) == wanted {
                     // SAFETY: a reference is held.
                     assert_eq!(unsafe { payload.0.get().read_volatile() }, wanted);
                     taken += 1;
                     met.store(taken, Relaxed);
                 }
-                if leave(&refs) {
+                if leave(refs) {
                     futex.wake_all();
                 }
             }
@@ -146,8 +148,9 @@ fn drained_objects_are_not_in_use() {
                     thread::yield_now();
                 }
                 key.store(0, Release);
-                begin_drain(&refs);
-                assert!(wait_drained(&refs, |expected| futex.wait(|| refs.load(Relaxed) as u32 == expected)));
+                begin_drain_all(words.iter());
+                let wait = |refs: &AtomicU64, expected| futex.wait(|| refs.load(Relaxed) as u32 == expected);
+                assert!(wait_all_drained(words.iter(), wait));
                 // SAFETY: drained.
                 unsafe { payload.0.get().write_volatile(0) };
             }
@@ -155,9 +158,44 @@ fn drained_objects_are_not_in_use() {
         });
         taker.join().unwrap()
     });
-    assert_eq!(outstanding(&refs), 0);
-    assert_eq!(refs.load(Relaxed), 0);
+    assert_eq!(all_outstanding(words.iter()), 0);
+    words.iter().for_each(|refs| assert_eq!(refs.load(Relaxed), 0));
     assert!(taken > 0, "the two threads never met");
+}
+
+#[test]
+fn drained_objects_with_one_count_are_not_in_use() {
+    drained_objects_are_not_in_use::<1>();
+}
+
+#[test]
+fn drained_objects_with_striped_counts_are_not_in_use() {
+    drained_objects_are_not_in_use::<3>();
+}
+
+/// Threads whose stacks lie side by side, wherever the first one lies and however far each thread is down its stack.
+#[test]
+fn neighbours_have_different_stripes() {
+    for stripes in [8, 16] {
+        for step in [256 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20, 8 << 20].map(|bytes: usize| bytes + 4096) {
+            let (mut alone, mut places) = (0, 0);
+            for base in (0x7f00_0000_0000..).step_by(0x123_4560).take(2000) {
+                let used = |thread: usize| (base - thread * step - thread * 1712 % 8192) & !15;
+                let stripe: [usize; 4] = core::array::from_fn(|thread| stripe_of(used(thread)) % stripes);
+                places += 1;
+                let mut different = stripe;
+                different.sort_unstable();
+                alone += usize::from(different.windows(2).all(|pair| pair[0] != pair[1]));
+                // Four in a row are never on fewer than three.
+                let on = 1 + different.windows(2).filter(|pair| pair[0] != pair[1]).count();
+                assert!(on >= 3, "stacks {step:#x} apart from {base:#x}: stripes {stripe:?} of {stripes}");
+            }
+            assert!(
+                alone * 3 > places,
+                "stacks {step:#x} apart: {alone} of {places} times four threads on four of {stripes} stripes"
+            );
+        }
+    }
 }
 
 #[test]

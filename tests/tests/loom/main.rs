@@ -11,6 +11,7 @@ mod free_stack;
 mod gate;
 mod lock;
 mod refs;
+mod stripes;
 mod take;
 mod words;
 
