@@ -12,8 +12,10 @@ use crate::abi::dmem_t;
 use crate::arena::{NodeSlot, PoolWords, SlotPool};
 use crate::context::ResolvedCore;
 use crate::driver::Driver;
-use crate::error::{Pool, Result};
+use crate::error::{Cause, Error, Pool, Result};
 use crate::hooks::Hooks;
+use crate::model_db::COUNT_WORDS;
+use crate::status::Status;
 use crate::system::System;
 
 /// Static memory of a [`NodePool`]. Zeroed = unclaimed.
@@ -110,6 +112,15 @@ impl<'r, D: Driver, H: Hooks> Database<'r, D, H> {
         let read = unsafe { AtomicU32::from_ptr(&raw mut (*reference.slot.as_ptr()).model.h_model.id) }.load(Relaxed);
         self.system.database_release(reference);
         Ok(read)
+    }
+
+    /// References held on a model now: of each word that can count them, the documented one first.
+    ///
+    /// # Errors
+    /// `NRT_FAILURE` when it is not resident.
+    pub fn references(&self, id: u32) -> Result<[u64; COUNT_WORDS]> {
+        let unknown = Error::new(Status::Failure, Cause::UnknownModel(id));
+        self.system.references_by_word(&self.core, id).ok_or(unknown)
     }
 
     /// Makes a model unfindable, waits until nobody holds it, makes it findable again.

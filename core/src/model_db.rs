@@ -9,6 +9,8 @@
 //! ([`Config::striped_references`](crate::Config::striped_references)): a thread takes and gives back on the word of its stripe,
 //! a drain goes over all of them.
 
+mod counts;
+
 use core::hint::spin_loop;
 use core::mem::offset_of;
 use core::ptr::NonNull;
@@ -16,15 +18,18 @@ use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use crate::abi::{ht_node_t, model_t};
-use crate::arena::{COUNT_STRIPES, MODEL_DB_BUCKETS, ModelDb, ModelSlot, flat};
+use crate::arena::{MODEL_DB_BUCKETS, ModelDb, ModelSlot, flat};
 use crate::context::ResolvedCore;
 use crate::driver::Driver;
 use crate::error::{Cause, Error, Result};
 use crate::hash_table::HashTable;
 use crate::hooks::{Hooks, Wait};
 use crate::status::Status;
-use crate::sync::{self, Chains, Taken, own_stripe};
+use crate::sync::{self, Chains, Taken};
 use crate::system::System;
+
+pub(crate) use counts::{COUNT_WORDS, ModelRef, Taking};
+use counts::{count, low_half};
 
 /// Looks at the count of a model before its drainer sleeps.
 const LOOKS: u32 = 64;
@@ -37,54 +42,6 @@ pub enum LookUps {
     LockFree,
     /// Under the database lock of the core, as documented.
     Locked,
-}
-
-/// What [`Config`](crate::Config) says of look-ups, in one word: a single comparison tells the usual form from all others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Taking {
-    /// Without a lock, counted on one word.
-    Usual,
-    /// Without a lock, counted on striped words.
-    Striped,
-    Locked,
-    LockedStriped,
-}
-
-impl Taking {
-    pub(crate) const fn new(look_ups: LookUps, striped: bool) -> Self {
-        match (look_ups, striped) {
-            (LookUps::LockFree, false) => Self::Usual,
-            (LookUps::LockFree, true) => Self::Striped,
-            (LookUps::Locked, false) => Self::Locked,
-            (LookUps::Locked, true) => Self::LockedStriped,
-        }
-    }
-
-    const fn locked(self) -> bool {
-        matches!(self, Self::Locked | Self::LockedStriped)
-    }
-
-    /// Words that count the references to a model.
-    pub(crate) const fn words(self) -> usize {
-        if matches!(self, Self::Striped | Self::LockedStriped) { COUNT_WORDS } else { 1 }
-    }
-}
-
-/// Words that count the references to a model where they are striped: the documented one is the first of them.
-pub(crate) const COUNT_WORDS: usize = 1 + COUNT_STRIPES;
-
-/// A reference to a model, and the word that counts it: the stripe of a thread may be another one when it gives back.
-#[derive(Clone, Copy)]
-pub(crate) struct ModelRef {
-    pub(crate) slot: NonNull<ModelSlot>,
-    count: &'static AtomicU64,
-}
-
-impl ModelRef {
-    #[inline]
-    fn new(slot: NonNull<ModelSlot>, word: usize) -> Self {
-        Self { slot, count: count(slot, word) }
-    }
 }
 
 /// The database of a core as a reader without the lock sees it, who counts on this word of a model; on the first one, known at
@@ -238,8 +195,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
     #[cold]
     fn database_acquire_otherwise(&self, core: &ResolvedCore, id: u32) -> Result<ModelRef> {
         let taking = self.settings.taking;
-        const { assert!(COUNT_WORDS.is_power_of_two()) };
-        let word = own_stripe() & (taking.words() - 1);
+        let word = taking.own_word();
         let unknown = Error::new(Status::Failure, Cause::UnknownModel(id));
         if id == 0 {
             return Err(unknown);
@@ -326,6 +282,13 @@ impl<D: Driver, H: Hooks> System<D, H> {
         sync::all_outstanding(self.counts(slot))
     }
 
+    /// References held on a resident model right now, word by word.
+    pub(crate) fn references_by_word(&self, core: &ResolvedCore, id: u32) -> Option<[u64; COUNT_WORDS]> {
+        let _held = self.database_lock(core);
+        let slot = slot_of(self.database(core).find(u64::from(id))?);
+        Some(core::array::from_fn(|word| sync::outstanding(count(slot, word))))
+    }
+
     /// Models resident on a core.
     pub(crate) fn resident(&self, core: &ResolvedCore) -> u64 {
         let _held = self.database_lock(core);
@@ -371,23 +334,4 @@ fn slot_of(node: NonNull<ht_node_t>) -> NonNull<ModelSlot> {
     const OFFSET: usize = offset_of!(ModelSlot, model) + offset_of!(model_t, ht_node);
     // SAFETY: chain nodes are embedded in slots at this offset, and were linked through pointers that cover the slot array.
     unsafe { node.byte_sub(OFFSET).cast() }
-}
-
-/// Word `index` of those that count the references to a model, below [`COUNT_WORDS`].
-#[inline]
-fn count(slot: NonNull<ModelSlot>, index: usize) -> &'static AtomicU64 {
-    // SAFETY: slots are type-stable and live for ever; the words are atomics that nobody resets in bulk, and the references
-    // cover them alone.
-    unsafe {
-        match index.checked_sub(1) {
-            None => &(*slot.as_ptr()).model.ref_count,
-            Some(stripe) => &(&(*slot.as_ptr()).stripes)[stripe].0,
-        }
-    }
-}
-
-/// The futex word of a reference count: its low 32 bits on a little-endian machine.
-fn low_half(count: &AtomicU64) -> *const u32 {
-    const { assert!(cfg!(target_endian = "little"), "the count sits in the first half of the word") };
-    core::ptr::from_ref(count).cast()
 }

@@ -27,11 +27,13 @@ fn runtime_after(last: u64) -> (TestRuntime, &'static AtomicU64) {
 }
 
 /// The documented form is the oracle of the one without a lock: the same ids come and go in both, some of them in one chain,
-/// and every look-up has the same answer.
+/// and every look-up has the same answer, on however many words references are counted.
 #[test]
 fn both_forms_of_look_up_answer_alike() {
-    let answers = [LookUps::Locked, LookUps::LockFree].map(|look_ups| {
-        let config = Config { look_ups, logical_core_size: Some(1), ..Config::new(LinuxHooks::new()).side_by_side() };
+    let forms = [(LookUps::Locked, false), (LookUps::Locked, true), (LookUps::LockFree, false), (LookUps::LockFree, true)];
+    let [oracle, others @ ..] = forms.map(|(look_ups, striped_references)| {
+        let usual = Config::new(LinuxHooks::new()).side_by_side();
+        let config = Config { look_ups, striped_references, logical_core_size: Some(1), ..usual };
         let storage: &'static Storage<64, 600, 8, 2, 64> = storage();
         let runtime = Runtime::init(storage, one_device(Arch::Cayman), config).unwrap();
         let core = runtime.core(0).unwrap();
@@ -52,9 +54,9 @@ fn both_forms_of_look_up_answer_alike() {
         assert!(runtime.close(None).unwrap().is_clean());
         answers
     });
-    let found = answers[0].iter().filter(|(_, answer)| answer.is_ok()).count();
-    assert!(found > 1500 && found < answers[0].len() - 1500, "{found} of {}", answers[0].len());
-    assert_eq!(answers[0], answers[1]);
+    let found = oracle.iter().filter(|(_, answer)| answer.is_ok()).count();
+    assert!(found > 1500 && found < oracle.len() - 1500, "{found} of {}", oracle.len());
+    others.iter().for_each(|answers| assert_eq!(&oracle, answers));
 }
 
 #[test]

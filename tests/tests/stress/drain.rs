@@ -7,12 +7,12 @@ use std::sync::mpsc::channel;
 
 use nrt_core::{Arch, Cause, Placement, Status};
 
-use crate::rig::{Executes, Generation, IO, Stops, Watchdog, cycles, load, one_more, open};
+use crate::rig::{Executes, Generation, IO, Stops, Watchdog, cycles, load, one_more, open, open_counting};
 
 /// Threads run a model by its id; a third one removes it with a deadline, and takes back what did not finish.
-fn deadlines(test: &'static str, size: u32) {
+fn deadlines(test: &'static str, size: u32, striped: bool) {
     let _watchdog = Watchdog::new(test);
-    let (runtime, driver) = open(Arch::Cayman, size);
+    let (runtime, driver) = open_counting(Arch::Cayman, size, striped);
     let core = runtime.core(0).unwrap();
     let tensors = ["x", "z", "z"].map(|name| core.tensor(Placement::Device, IO, name).unwrap());
     let (nodes, live) = (runtime.live_nodes(), driver.inner().live(0));
@@ -54,7 +54,7 @@ fn deadlines(test: &'static str, size: u32) {
         }
         model
     });
-    println!("logical core size {size}: {removed} removed, {cancelled} taken back, {} served", served.into_inner());
+    println!("{test}: {removed} removed, {cancelled} taken back, {} served", served.into_inner());
     model.unload().unwrap();
     drop(tensors);
     assert!(runtime.close(Some(0)).unwrap().is_clean());
@@ -62,12 +62,17 @@ fn deadlines(test: &'static str, size: u32) {
 
 #[test]
 fn deadlines_single() {
-    deadlines("deadlines_single", 1);
+    deadlines("deadlines_single", 1, false);
 }
 
 #[test]
 fn deadlines_pairs() {
-    deadlines("deadlines_pairs", 2);
+    deadlines("deadlines_pairs", 2, false);
+}
+
+#[test]
+fn deadlines_striped() {
+    deadlines("deadlines_striped", 2, true);
 }
 
 /// While an execution is under way: not findable, not finished, taken back, run again; a second run times out.
@@ -111,9 +116,9 @@ fn a_removal_waits_for_the_execution() {
 }
 
 /// Two threads unload one id while a third one runs it: one of the two succeeds.
-fn twice(test: &'static str, size: u32) {
+fn twice(test: &'static str, size: u32, striped: bool) {
     let _watchdog = Watchdog::new(test);
-    let (runtime, driver) = open(Arch::Cayman, size);
+    let (runtime, driver) = open_counting(Arch::Cayman, size, striped);
     let core = runtime.core(0).unwrap();
     let [x, z] = ["x", "z"].map(|name| core.tensor(Placement::Device, IO, name).unwrap());
     let (nodes, live) = (runtime.live_nodes(), driver.inner().live(0));
@@ -151,10 +156,15 @@ fn twice(test: &'static str, size: u32) {
 
 #[test]
 fn twice_single() {
-    twice("twice_single", 1);
+    twice("twice_single", 1, false);
 }
 
 #[test]
 fn twice_pairs() {
-    twice("twice_pairs", 2);
+    twice("twice_pairs", 2, false);
+}
+
+#[test]
+fn twice_striped() {
+    twice("twice_striped", 1, true);
 }

@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use nrt_core::{Arch, Placement, Status};
 
-use crate::rig::{Executes, Generation, IO, Stops, TestModel, TestTensor, WEIGHT, Watchdog, cycles, load, one_more, open};
+use crate::rig::{
+    Executes, Generation, IO, Stops, TestModel, TestTensor, WEIGHT, Watchdog, cycles, load, one_more, open_counting,
+};
 
 struct Current<'r> {
     model: TestModel<'r>,
@@ -73,9 +75,9 @@ fn worker(
     }
 }
 
-fn reload(test: &'static str, size: u32) {
+fn reload(test: &'static str, size: u32, striped: bool) {
     let _watchdog = Watchdog::new(test);
-    let (runtime, driver) = open(Arch::Cayman, size);
+    let (runtime, driver) = open_counting(Arch::Cayman, size, striped);
     let core = runtime.core(0).unwrap();
     let tensors = ["x", "z", "z"].map(|name| core.tensor(Placement::Device, IO, name).unwrap());
     tensors[0].write(0, &[0x5A; IO as usize]).unwrap();
@@ -104,7 +106,7 @@ fn reload(test: &'static str, size: u32) {
         }
     });
     println!(
-        "logical core size {size}: {cycles} reloads, {} served, {} missed, {} read",
+        "{test}: {cycles} reloads, {} served, {} missed, {} read",
         tally.served.into_inner(),
         tally.missed.into_inner(),
         tally.read.into_inner()
@@ -115,10 +117,15 @@ fn reload(test: &'static str, size: u32) {
 
 #[test]
 fn reload_single() {
-    reload("reload_single", 1);
+    reload("reload_single", 1, false);
 }
 
 #[test]
 fn reload_pairs() {
-    reload("reload_pairs", 2);
+    reload("reload_pairs", 2, false);
+}
+
+#[test]
+fn reload_striped() {
+    reload("reload_striped", 2, true);
 }

@@ -69,9 +69,14 @@ pub(crate) fn config(size: u32) -> Config<LinuxHooks> {
 }
 
 pub(crate) fn open(arch: Arch, size: u32) -> (TestRuntime, TestDriver) {
+    open_counting(arch, size, false)
+}
+
+/// References to models are counted on one word each, or striped.
+pub(crate) fn open_counting(arch: Arch, size: u32, striped_references: bool) -> (TestRuntime, TestDriver) {
     let driver = nrt_tests::one_device(arch);
     let storage: &'static TestStorage = nrt_tests::storage();
-    (Runtime::init(storage, driver, config(size)).unwrap(), driver)
+    (Runtime::init(storage, driver, Config { striped_references, ..config(size) }).unwrap(), driver)
 }
 
 pub(crate) fn open_on<const N: usize>(storage: &'static Storage<N, 16, 128, 32, 64>, driver: TestDriver) -> TestRuntime {

@@ -102,6 +102,8 @@ fn one_seed(arch: Arch, size: u32, seed: u64, operations: u64) -> world::Counts 
             contiguous_scratchpad: contiguous_wanted,
             scratchpad_on_single_core: mode.one_core && !mode.contiguous,
             zero_copy,
+            // Every second round, on the storage of the round before.
+            striped_references: counts.operations / ROUND % 2 == 1,
             ..Config::new(hooks).side_by_side()
         };
         let runtime = Runtime::init(storage, driver, config).unwrap();
