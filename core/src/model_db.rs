@@ -29,7 +29,7 @@ use crate::sync::{self, Chains, Taken};
 use crate::system::System;
 
 pub(crate) use counts::{COUNT_WORDS, ModelRef, Taking};
-use counts::{count, low_half};
+use counts::{CountWord, low_half};
 
 /// Looks at the count of a model before its drainer sleeps.
 const LOOKS: u32 = 64;
@@ -44,21 +44,13 @@ pub enum LookUps {
     Locked,
 }
 
-/// The database of a core as a reader without the lock sees it, who counts on this word of a model; on the first one, known at
-/// compile time, if nothing is `STRIPED`.
-struct Walk<'a, const STRIPED: bool> {
+/// The database of a core as a reader without the lock sees it, who counts on this word of a model.
+struct Walk<'a> {
     database: &'a ModelDb,
-    word: usize,
+    word: CountWord,
 }
 
-impl<const STRIPED: bool> Walk<'_, STRIPED> {
-    #[inline]
-    fn reference(&self, node: NonNull<ht_node_t>) -> ModelRef {
-        ModelRef::new(slot_of(node), if STRIPED { self.word } else { 0 })
-    }
-}
-
-impl<const STRIPED: bool> Chains for Walk<'_, STRIPED> {
+impl Chains for Walk<'_> {
     type Word = AtomicU64;
     type Node = NonNull<ht_node_t>;
 
@@ -83,7 +75,7 @@ impl<const STRIPED: bool> Chains for Walk<'_, STRIPED> {
     }
     #[inline]
     fn count(&self, node: Self::Node) -> &AtomicU64 {
-        self.reference(node).count
+        self.word.in_slot(slot_of(node))
     }
 }
 
@@ -170,7 +162,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
         // is the key of an object that is not to be found.
         if id != 0
             && self.settings.taking == Taking::Usual
-            && let Taken::Found(reference) = self.database_take::<false>(core, id, 0, 1)
+            && let Taken::Found(reference) = self.database_take(core, id, CountWord::DOCUMENTED, 1)
         {
             return Ok(reference);
         }
@@ -179,13 +171,13 @@ impl<D: Driver, H: Hooks> System<D, H> {
 
     /// Finds a model without the lock, in so many walks at most, and counts the reference on this word.
     #[inline]
-    fn database_take<const STRIPED: bool>(&self, core: &ResolvedCore, id: u32, word: usize, walks: u32) -> Taken<ModelRef> {
+    fn database_take(&self, core: &ResolvedCore, id: u32, word: CountWord, walks: u32) -> Taken<ModelRef> {
         // SAFETY: the record of an owned core, initialised; its buckets' changing parts are atomics, and the sequence too.
         let database = unsafe { self.arenas.databases.add(flat(core.device, core.core)).as_ref() };
-        let walk = Walk::<STRIPED> { database, word };
+        let walk = Walk { database, word };
         let longest = self.arenas.capacities.models as u32;
         match sync::take(&walk, u64::from(id), longest, walks, |node| self.wake_drainer(walk.count(node))) {
-            Taken::Found(node) => Taken::Found(walk.reference(node)),
+            Taken::Found(node) => Taken::Found(ModelRef::new(slot_of(node), word)),
             Taken::Absent => Taken::Absent,
             Taken::Unsettled => Taken::Unsettled,
         }
@@ -201,7 +193,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
             return Err(unknown);
         }
         if !taking.locked() {
-            match self.database_take::<true>(core, id, word, sync::WALKS) {
+            match self.database_take(core, id, word, sync::WALKS) {
                 Taken::Found(reference) => return Ok(reference),
                 Taken::Absent => return Err(unknown),
                 Taken::Unsettled => {}
@@ -231,7 +223,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
 
     /// The words that count the references to a model.
     fn counts(&self, slot: NonNull<ModelSlot>) -> impl Iterator<Item = &'static AtomicU64> {
-        (0..self.settings.taking.words()).map(move |word| count(slot, word))
+        (0..self.settings.taking.words()).map(move |word| CountWord::of(word).in_slot(slot))
     }
 
     /// Makes a model unfindable and announces the drain. The model is the caller's once [`drained`](Self::drained) said so.
@@ -286,7 +278,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
     pub(crate) fn references_by_word(&self, core: &ResolvedCore, id: u32) -> Option<[u64; COUNT_WORDS]> {
         let _held = self.database_lock(core);
         let slot = slot_of(self.database(core).find(u64::from(id))?);
-        Some(core::array::from_fn(|word| sync::outstanding(count(slot, word))))
+        Some(core::array::from_fn(|word| sync::outstanding(CountWord::of(word).in_slot(slot))))
     }
 
     /// Models resident on a core.

@@ -1,11 +1,13 @@
 //! The words that count references to a model: the documented one, and more on cache lines of their own.
 
+use core::mem::offset_of;
 use core::ptr::NonNull;
 use core::sync::atomic::AtomicU64;
 
 use super::LookUps;
+use crate::abi::model_t;
 use crate::arena::{COUNT_STRIPES, ModelSlot};
-use crate::sync::own_stripe;
+use crate::sync::{Stripe, own_stripe};
 
 /// What [`Config`](crate::Config) says of look-ups, in one word: a single comparison tells the usual form from all others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,14 +41,40 @@ impl Taking {
 
     /// The word on which the calling thread counts.
     #[inline]
-    pub(super) fn own_word(self) -> usize {
-        const { assert!(COUNT_WORDS.is_power_of_two()) };
-        own_stripe() & (self.words() - 1)
+    pub(super) fn own_word(self) -> CountWord {
+        CountWord::of(own_stripe() & (self.words() - 1))
     }
 }
 
 /// Words that count the references to a model where they are striped: the documented one is the first of them.
 pub(crate) const COUNT_WORDS: usize = 1 + COUNT_STRIPES;
+
+/// One of the words that count the references to a model: bytes from the start of its slot.
+#[derive(Clone, Copy)]
+pub(super) struct CountWord(usize);
+
+impl CountWord {
+    /// The documented one.
+    pub(super) const DOCUMENTED: Self = Self::of(0);
+
+    /// Number `index` modulo [`COUNT_WORDS`]; 0 is the documented one.
+    #[inline]
+    pub(super) const fn of(index: usize) -> Self {
+        const { assert!(COUNT_WORDS.is_power_of_two()) };
+        match index % COUNT_WORDS {
+            0 => Self(offset_of!(ModelSlot, model) + offset_of!(model_t, ref_count)),
+            stripe => Self(offset_of!(ModelSlot, stripes) + (stripe - 1) * size_of::<Stripe<AtomicU64>>()),
+        }
+    }
+
+    /// The word in this slot.
+    #[inline]
+    pub(super) const fn in_slot(self, slot: NonNull<ModelSlot>) -> &'static AtomicU64 {
+        // SAFETY: the offset is that of an atomic in the slot. Slots are type-stable and live for ever, and nobody resets the
+        // counts in bulk.
+        unsafe { slot.byte_add(self.0).cast().as_ref() }
+    }
+}
 
 /// A reference to a model, and the word that counts it: the stripe of a thread may be another one when it gives back.
 #[derive(Clone, Copy)]
@@ -57,21 +85,8 @@ pub(crate) struct ModelRef {
 
 impl ModelRef {
     #[inline]
-    pub(super) fn new(slot: NonNull<ModelSlot>, word: usize) -> Self {
-        Self { slot, count: count(slot, word) }
-    }
-}
-
-/// Word `index` of those that count the references to a model, below [`COUNT_WORDS`].
-#[inline]
-pub(super) fn count(slot: NonNull<ModelSlot>, index: usize) -> &'static AtomicU64 {
-    // SAFETY: slots are type-stable and live for ever; the words are atomics that nobody resets in bulk, and the references cover
-    // nothing but such words.
-    unsafe {
-        match index.checked_sub(1) {
-            None => &(*slot.as_ptr()).model.ref_count,
-            Some(stripe) => &(&(*slot.as_ptr()).stripes)[stripe].0,
-        }
+    pub(super) fn new(slot: NonNull<ModelSlot>, word: CountWord) -> Self {
+        Self { slot, count: word.in_slot(slot) }
     }
 }
 
