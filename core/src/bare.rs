@@ -14,6 +14,8 @@ use crate::context::ResolvedCore;
 use crate::driver::Driver;
 use crate::error::{Pool, Result};
 use crate::hooks::Hooks;
+use crate::model_db::Walk;
+use crate::sync::Taken;
 use crate::system::System;
 
 /// Static memory of a [`NodePool`]. Zeroed = unclaimed.
@@ -85,6 +87,7 @@ impl NodePool {
 /// The model database of one physical core, without gate and resolving.
 pub struct Database<'r, D: Driver, H: Hooks> {
     system: &'r System<D, H>,
+    walk: Walk<'r>,
     core: ResolvedCore,
 }
 
@@ -96,16 +99,19 @@ unsafe impl<D: Driver, H: Hooks> Send for Database<'_, D, H> {}
 
 impl<'r, D: Driver, H: Hooks> Database<'r, D, H> {
     pub(crate) fn new(system: &'r System<D, H>, core: ResolvedCore) -> Self {
-        Self { system, core }
+        Self { system, walk: system.database_walk(&core), core }
     }
 
     /// Takes a model, reads a word of it (its id), gives it back.
     ///
     /// # Errors
     /// `NRT_FAILURE` when it is not resident.
-    #[inline]
+    #[inline(always)]
     pub fn take_read_release(&self, id: u32) -> Result<u32> {
-        let slot = self.system.database_acquire(&self.core, id)?;
+        let slot = match self.system.database_take_on(self.walk, id, 1) {
+            Taken::Found(slot) => slot,
+            _ => self.system.database_acquire_otherwise(&self.core, id)?,
+        };
         // SAFETY: a reference is held; the id is an aligned word of a live model that is not written while it is resident.
         let read = unsafe { AtomicU32::from_ptr(&raw mut (*slot.as_ptr()).model.h_model.id) }.load(Relaxed);
         self.system.database_release(slot);

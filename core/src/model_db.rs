@@ -36,7 +36,8 @@ pub enum LookUps {
 }
 
 /// The database of a core as a reader without the lock sees it.
-struct Walk<'a>(&'a ModelDb);
+#[derive(Clone, Copy)]
+pub(crate) struct Walk<'a>(&'a ModelDb);
 
 impl Chains for Walk<'_> {
     type Word = AtomicU64;
@@ -154,15 +155,26 @@ impl<D: Driver, H: Hooks> System<D, H> {
         }
     }
 
+    /// The chains of a core, for a reader without the lock.
+    #[inline]
+    pub(crate) fn database_walk(&self, core: &ResolvedCore) -> Walk<'_> {
+        // SAFETY: the record of an owned core, initialised; its buckets' changing parts are atomics, and the sequence too.
+        Walk(unsafe { self.arenas.databases.add(flat(core.device, core.core)).as_ref() })
+    }
+
     /// Finds a model without the lock, in so many walks at most.
     #[inline]
     fn database_take(&self, core: &ResolvedCore, id: u32, walks: u32) -> Taken<NonNull<ModelSlot>> {
+        self.database_take_on(self.database_walk(core), id, walks)
+    }
+
+    /// Finds a model on the core of these chains without the lock, in so many walks at most.
+    #[inline]
+    pub(crate) fn database_take_on(&self, walk: Walk<'_>, id: u32, walks: u32) -> Taken<NonNull<ModelSlot>> {
         // No model has the id 0, and it is the key of an object that is not to be found.
         if id == 0 || self.settings.look_ups != LookUps::LockFree {
             return Taken::Unsettled;
         }
-        // SAFETY: the record of an owned core, initialised; its buckets' changing parts are atomics, and the sequence too.
-        let walk = Walk(unsafe { self.arenas.databases.add(flat(core.device, core.core)).as_ref() });
         let longest = self.arenas.capacities.models as u32;
         match sync::take(&walk, u64::from(id), longest, walks, |node| self.wake_drainer(slot_of(node))) {
             Taken::Found(node) => Taken::Found(slot_of(node)),
@@ -173,7 +185,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
 
     /// A model that the first walk did not find.
     #[cold]
-    fn database_acquire_otherwise(&self, core: &ResolvedCore, id: u32) -> Result<NonNull<ModelSlot>> {
+    pub(crate) fn database_acquire_otherwise(&self, core: &ResolvedCore, id: u32) -> Result<NonNull<ModelSlot>> {
         match self.database_take(core, id, sync::WALKS) {
             Taken::Found(slot) => Ok(slot),
             Taken::Unsettled if id != 0 => self.database_acquire_locked(core, id),
