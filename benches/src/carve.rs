@@ -29,7 +29,8 @@ const CATEGORY: u8 = 9;
 /// Something that hands out ranges and takes them back.
 trait Ranges {
     type Range;
-    fn carve(&mut self, bytes: u64) -> Option<Self::Range>;
+    /// Carves a range and puts it into `place`, which is empty; `false` when there is no room.
+    fn carve(&mut self, bytes: u64, place: &mut Option<Self::Range>) -> bool;
     fn give(&mut self, range: Self::Range);
 }
 
@@ -39,7 +40,7 @@ pub type Reserved = ReservedHbm<NullDriver, LinuxHooks>;
 struct Nrt(Reserved);
 
 /// A range of nothing.
-const NO_RANGE: DeviceRange = DeviceRange {
+pub const NO_RANGE: DeviceRange = DeviceRange {
     device: null_mut(),
     driver_handle: 0,
     pa: 0,
@@ -52,13 +53,11 @@ const NO_RANGE: DeviceRange = DeviceRange {
     nc_id: 0,
 };
 
-/// Carves a range; `None` when there is no room.
+/// Carves a range and describes it in `range`; `false` when there is no room.
 #[inline]
-pub fn carve(reserved: &Reserved, bytes: u64) -> Option<DeviceRange> {
+pub fn carve(reserved: &Reserved, bytes: u64, range: &mut DeviceRange) -> bool {
     let request = AllocRequest { size: bytes, align: 0, host: false, channel: 0, nc_id: 0, category: CATEGORY };
-    let mut range = NO_RANGE;
-    reserved.alloc(0, &request, &mut range).ok()?;
-    Some(range)
+    reserved.alloc(0, &request, range).is_ok()
 }
 
 /// Gives a range back.
@@ -73,8 +72,12 @@ pub fn give(reserved: &Reserved, range: &DeviceRange) {
 impl Ranges for Nrt {
     type Range = DeviceRange;
     #[inline]
-    fn carve(&mut self, bytes: u64) -> Option<DeviceRange> {
-        carve(&self.0, bytes)
+    fn carve(&mut self, bytes: u64, place: &mut Option<DeviceRange>) -> bool {
+        let carved = carve(&self.0, bytes, place.insert(NO_RANGE));
+        if !carved {
+            *place = None;
+        }
+        carved
     }
     #[inline]
     fn give(&mut self, range: DeviceRange) {
@@ -85,8 +88,9 @@ impl Ranges for Nrt {
 impl Ranges for Allocator<u32> {
     type Range = Allocation<u32>;
     #[inline]
-    fn carve(&mut self, bytes: u64) -> Option<Allocation<u32>> {
-        self.allocate(bytes.div_ceil(GRANULE) as u32)
+    fn carve(&mut self, bytes: u64, place: &mut Option<Allocation<u32>>) -> bool {
+        *place = self.allocate(bytes.div_ceil(GRANULE) as u32);
+        place.is_some()
     }
     #[inline]
     fn give(&mut self, range: Allocation<u32>) {
@@ -97,8 +101,9 @@ impl Ranges for Allocator<u32> {
 impl Ranges for RangeAllocator<u64> {
     type Range = std::ops::Range<u64>;
     #[inline]
-    fn carve(&mut self, bytes: u64) -> Option<Self::Range> {
-        self.allocate_range(bytes.next_multiple_of(GRANULE)).ok()
+    fn carve(&mut self, bytes: u64, place: &mut Option<Self::Range>) -> bool {
+        *place = self.allocate_range(bytes.next_multiple_of(GRANULE)).ok();
+        place.is_some()
     }
     #[inline]
     fn give(&mut self, range: Self::Range) {
@@ -125,9 +130,10 @@ impl Rlsf {
 impl Ranges for Rlsf {
     type Range = std::ptr::NonNull<u8>;
     #[inline]
-    fn carve(&mut self, bytes: u64) -> Option<Self::Range> {
+    fn carve(&mut self, bytes: u64, place: &mut Option<Self::Range>) -> bool {
         let bytes = bytes.div_ceil(GRANULE) * (GRANULE / SCALE);
-        self.0.allocate(std::alloc::Layout::from_size_align(bytes as usize, 16).ok()?)
+        *place = std::alloc::Layout::from_size_align(bytes as usize, 16).ok().and_then(|layout| self.0.allocate(layout));
+        place.is_some()
     }
     #[inline]
     fn give(&mut self, range: Self::Range) {
@@ -158,8 +164,8 @@ struct Locked<A> {
 impl<A: Ranges> Ranges for Locked<A> {
     type Range = A::Range;
     #[inline]
-    fn carve(&mut self, bytes: u64) -> Option<A::Range> {
-        self.locked().carve(bytes)
+    fn carve(&mut self, bytes: u64, place: &mut Option<A::Range>) -> bool {
+        self.locked().carve(bytes, place)
     }
     #[inline]
     fn give(&mut self, range: A::Range) {
@@ -181,9 +187,13 @@ impl<A> Locked<A> {
 impl<A: Ranges> Replay<A> {
     fn new(mut allocator: A, script: &Script) -> Alone<Self> {
         // Memory in between that stays: without it every free would melt into one run.
-        let kept: Vec<_> = (0..script.kept).map(|_| (allocator.carve(GRANULE), allocator.carve(3 * GRANULE))).collect();
-        for (small, hole) in kept {
-            assert!(small.is_some(), "no room for what stays");
+        let mut take = |bytes| {
+            let mut range = None;
+            assert!(allocator.carve(bytes, &mut range), "no room for what stays");
+            range
+        };
+        let kept: Vec<_> = (0..script.kept).map(|_| (take(GRANULE), take(3 * GRANULE))).collect();
+        for (_, hole) in kept {
             hole.into_iter().for_each(|hole| allocator.give(hole));
         }
         Alone(UnsafeCell::new(Self { allocator, live: (0..script.places).map(|_| None).collect(), at: 0 }))
@@ -198,10 +208,7 @@ impl<A: Ranges> Replay<A> {
             let place = &mut self.live[step.place as usize];
             match place.take() {
                 Some(range) => self.allocator.give(range),
-                None => {
-                    *place = self.allocator.carve(step.bytes);
-                    assert!(place.is_some(), "no room for {} bytes", step.bytes);
-                }
+                None => assert!(self.allocator.carve(step.bytes, place), "no room for {} bytes", step.bytes),
             }
         }
     }

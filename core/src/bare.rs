@@ -9,7 +9,7 @@ use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
 use crate::abi::dmem_t;
-use crate::arena::{NodeSlot, PoolWords, SlotPool};
+use crate::arena::{ModelDb, NodeSlot, PoolWords, SlotPool};
 use crate::context::ResolvedCore;
 use crate::driver::Driver;
 use crate::error::{Cause, Error, Pool, Result};
@@ -87,6 +87,7 @@ impl NodePool {
 /// The model database of one physical core, without gate and resolving.
 pub struct Database<'r, D: Driver, H: Hooks> {
     system: &'r System<D, H>,
+    chains: &'r ModelDb,
     core: ResolvedCore,
 }
 
@@ -98,16 +99,16 @@ unsafe impl<D: Driver, H: Hooks> Send for Database<'_, D, H> {}
 
 impl<'r, D: Driver, H: Hooks> Database<'r, D, H> {
     pub(crate) fn new(system: &'r System<D, H>, core: ResolvedCore) -> Self {
-        Self { system, core }
+        Self { system, chains: system.database_chains(&core), core }
     }
 
     /// Takes a model, reads a word of it (its id), gives it back.
     ///
     /// # Errors
     /// `NRT_FAILURE` when it is not resident.
-    #[inline]
+    #[inline(always)]
     pub fn take_read_release(&self, id: u32) -> Result<u32> {
-        let reference = self.system.database_acquire(&self.core, id)?;
+        let reference = self.system.database_acquire_on(self.chains, &self.core, id)?;
         // SAFETY: a reference is held; the id is an aligned word of a live model that is not written while it is resident.
         let read = unsafe { AtomicU32::from_ptr(&raw mut (*reference.slot.as_ptr()).model.h_model.id) }.load(Relaxed);
         self.system.database_release(reference);

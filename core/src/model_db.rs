@@ -46,7 +46,7 @@ pub enum LookUps {
 
 /// The database of a core as a reader without the lock sees it, who counts on this word of a model.
 struct Walk<'a> {
-    database: &'a ModelDb,
+    chains: &'a ModelDb,
     word: CountWord,
 }
 
@@ -56,12 +56,12 @@ impl Chains for Walk<'_> {
 
     #[inline]
     fn sequence(&self) -> &AtomicU64 {
-        &self.database.sequence
+        &self.chains.sequence
     }
     #[inline]
     fn first(&self, key: u64) -> Option<Self::Node> {
         const { assert!(MODEL_DB_BUCKETS.is_power_of_two()) };
-        NonNull::new(self.database.buckets[key as usize & (MODEL_DB_BUCKETS - 1)].next.load(Acquire))
+        NonNull::new(self.chains.buckets[key as usize & (MODEL_DB_BUCKETS - 1)].next.load(Acquire))
     }
     #[inline]
     fn next(&self, node: Self::Node) -> Option<Self::Node> {
@@ -158,26 +158,37 @@ impl<D: Driver, H: Hooks> System<D, H> {
     /// One read-modify-write, on the model's own line or a stripe of it; three and the lock's line when the chains keep changing.
     #[inline]
     pub(crate) fn database_acquire(&self, core: &ResolvedCore, id: u32) -> Result<ModelRef> {
+        self.database_acquire_on(self.database_chains(core), core, id)
+    }
+
+    /// The chains of a core, for a reader without the lock.
+    #[inline]
+    pub(crate) fn database_chains(&self, core: &ResolvedCore) -> &ModelDb {
+        // SAFETY: the record of an owned core, initialised; its buckets' changing parts are atomics, and the sequence too.
+        unsafe { self.arenas.databases.add(flat(core.device, core.core)).as_ref() }
+    }
+
+    /// [`database_acquire`](Self::database_acquire) for a caller who has the chains of the core.
+    #[inline]
+    pub(crate) fn database_acquire_on(&self, chains: &ModelDb, core: &ResolvedCore, id: u32) -> Result<ModelRef> {
         // What nearly always happens is one walk that finds the model; all else is out of the way. No model has the id 0, and it
         // is the key of an object that is not to be found.
         if id != 0
             && self.settings.taking == Taking::Usual
-            && let Taken::Found(reference) = self.database_take(core, id, CountWord::DOCUMENTED, 1)
+            && let Taken::Found(slot) = self.database_take(chains, id, CountWord::DOCUMENTED, 1)
         {
-            return Ok(reference);
+            return Ok(ModelRef::new(slot, CountWord::DOCUMENTED));
         }
         self.database_acquire_otherwise(core, id)
     }
 
     /// Finds a model without the lock, in so many walks at most, and counts the reference on this word.
     #[inline]
-    fn database_take(&self, core: &ResolvedCore, id: u32, word: CountWord, walks: u32) -> Taken<ModelRef> {
-        // SAFETY: the record of an owned core, initialised; its buckets' changing parts are atomics, and the sequence too.
-        let database = unsafe { self.arenas.databases.add(flat(core.device, core.core)).as_ref() };
-        let walk = Walk { database, word };
+    fn database_take(&self, chains: &ModelDb, id: u32, word: CountWord, walks: u32) -> Taken<NonNull<ModelSlot>> {
+        let walk = Walk { chains, word };
         let longest = self.arenas.capacities.models as u32;
         match sync::take(&walk, u64::from(id), longest, walks, |node| self.wake_drainer(walk.count(node))) {
-            Taken::Found(node) => Taken::Found(ModelRef::new(slot_of(node), word)),
+            Taken::Found(node) => Taken::Found(slot_of(node)),
             Taken::Absent => Taken::Absent,
             Taken::Unsettled => Taken::Unsettled,
         }
@@ -188,23 +199,25 @@ impl<D: Driver, H: Hooks> System<D, H> {
     fn database_acquire_otherwise(&self, core: &ResolvedCore, id: u32) -> Result<ModelRef> {
         let taking = self.settings.taking;
         let word = taking.own_word();
-        let unknown = Error::new(Status::Failure, Cause::UnknownModel(id));
-        if id == 0 {
-            return Err(unknown);
-        }
-        if !taking.locked() {
-            match self.database_take(core, id, word, sync::WALKS) {
-                Taken::Found(reference) => return Ok(reference),
-                Taken::Absent => return Err(unknown),
-                Taken::Unsettled => {}
-            }
-        }
-        // The documented shape: found and counted under the lock.
+        let taken = match id {
+            0 => Taken::Absent,
+            _ if taking.locked() => Taken::Unsettled,
+            _ => self.database_take(self.database_chains(core), id, word, sync::WALKS),
+        };
+        let slot = match taken {
+            Taken::Found(slot) => Some(slot),
+            Taken::Absent => None,
+            Taken::Unsettled => self.database_take_locked(core, id, word),
+        };
+        slot.map(|slot| ModelRef::new(slot, word)).ok_or(Error::new(Status::Failure, Cause::UnknownModel(id)))
+    }
+
+    /// The documented shape: found and counted under the lock.
+    fn database_take_locked(&self, core: &ResolvedCore, id: u32, word: CountWord) -> Option<NonNull<ModelSlot>> {
         let _held = self.database_lock(core);
-        let node = self.database(core).find(u64::from(id)).ok_or(unknown)?;
-        let reference = ModelRef::new(slot_of(node), word);
-        sync::enter(reference.count);
-        Ok(reference)
+        let slot = slot_of(self.database(core).find(u64::from(id))?);
+        sync::enter(word.in_slot(slot));
+        Some(slot)
     }
 
     /// Gives a reference back. Takes no lock.

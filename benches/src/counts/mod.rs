@@ -243,15 +243,19 @@ fn nrt_ranges(live: u32, watch: &mut Watch) -> Result<(), String> {
     let reserved = carve::reserved();
     let mut seed = 1;
     let bytes = |seed: &mut u64| 4096 << (next(seed, 8) as u64);
-    let mut all: Vec<Option<DeviceRange>> = (0..live).map(|_| carve::carve(&reserved, bytes(&mut seed))).collect();
+    let mut all: Vec<DeviceRange> = vec![carve::NO_RANGE; live as usize];
+    if !all.iter_mut().all(|range| carve::carve(&reserved, bytes(&mut seed), range)) {
+        return Err(format!("no room for {live} ranges"));
+    }
     for operation in watch.operations() {
         watch.warm = operation < watch.sample.warm;
         let size = black_box(bytes(&mut seed));
-        let place = &mut all[next(&mut seed, live)];
-        if let Some(old) = place.take() {
-            watch.call("nrt: give a range back", nrt_count_give as *const () as usize, || nrt_count_give(&reserved, &old))?;
+        let range = &mut all[next(&mut seed, live)];
+        watch.call("nrt: give a range back", nrt_count_give as *const () as usize, || nrt_count_give(&reserved, range))?;
+        let carve = nrt_count_carve as *const () as usize;
+        if !watch.call("nrt: carve a range", carve, || nrt_count_carve(&reserved, size, range))? {
+            return Err(format!("no room for {size} bytes"));
         }
-        *place = watch.call("nrt: carve a range", nrt_count_carve as *const () as usize, || nrt_count_carve(&reserved, size))?;
     }
     Ok(())
 }
@@ -277,7 +281,9 @@ counted! {
     fn nrt_count_take(database: &Database<'static, NullDriver, LinuxHooks>, id: u32) {
         black_box(database.take_read_release(id).ok());
     }
-    fn nrt_count_carve(reserved: &Reserved, bytes: u64) -> Option<DeviceRange> { carve::carve(reserved, bytes) }
+    fn nrt_count_carve(reserved: &Reserved, bytes: u64, range: &mut DeviceRange) -> bool {
+        carve::carve(reserved, bytes, range)
+    }
     fn nrt_count_give(reserved: &Reserved, range: &DeviceRange) { carve::give(reserved, range); }
     fn nrt_count_c_run(model: &CModel) { model.run(); }
     fn nrt_count_look_up(model: &Model<'static, NullDriver, LinuxHooks>, absent: u32) { world::look_up(model, absent); }

@@ -1,11 +1,11 @@
-//! One pool: a watermark for never-used slots, a shared stack for freed ones, a generation per slot.
+//! One pool: a watermark for never-used slots, freed ones shared by all threads, a generation per slot.
 
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 use crate::error::{Error, Pool, Result};
-use crate::sync::FreeStack;
+use crate::sync::FreeSlots;
 
 /// A slot tells where its free-list link and its generation are.
 ///
@@ -21,7 +21,10 @@ pub(crate) unsafe trait Slot {
 /// Shared words of one pool. Zeroed = nothing used yet.
 #[repr(C, align(64))]
 pub(crate) struct PoolWords {
+    /// Freed slots, without the last one.
     head: AtomicU64,
+    /// The slot freed last: index + 1, or 0.
+    last: AtomicU32,
     /// Slots `..fresh` were handed out at least once.
     fresh: AtomicU32,
     live: AtomicU32,
@@ -49,27 +52,28 @@ unsafe impl<T> Send for SlotPool<T> {}
 
 impl<T: Slot> SlotPool<T> {
     /// # Safety
-    /// `base` points to `len` slots (at most [`FreeStack::MAX_SLOTS`]) that live for ever, are valid, and are handled by
+    /// `base` points to `len` slots (at most [`FreeSlots::MAX_SLOTS`]) that live for ever, are valid, and are handled by
     /// no other pool than those over `words`.
     pub(crate) unsafe fn new(base: NonNull<T>, len: u32, words: &'static PoolWords, kind: Pool) -> Self {
-        Self { base, len: len.min(FreeStack::<AtomicU64>::MAX_SLOTS), words, kind }
+        Self { base, len: len.min(FreeSlots::<AtomicU64, AtomicU32>::MAX_SLOTS), words, kind }
     }
 
     /// Makes every slot free again. Generations stay, so that handles of an earlier life remain stale.
     pub(crate) fn reset(&self) {
         self.words.head.store(0, Relaxed);
+        self.words.last.store(0, Relaxed);
         self.words.live.store(0, Relaxed);
         for index in (0..self.words.fresh.load(Relaxed)).rev() {
             let slot = self.at(index);
             let generation = slot.generation().load(Relaxed);
             slot.generation().store(generation.wrapping_add(generation & 1), Relaxed);
-            self.stack().push(index, |next| slot.link().store(next, Relaxed));
+            self.give_uncounted(index);
         }
     }
 
     #[inline]
-    fn stack(&self) -> FreeStack<'_, AtomicU64> {
-        FreeStack::new(&self.words.head)
+    fn free(&self) -> FreeSlots<'_, AtomicU64, AtomicU32> {
+        FreeSlots::new(&self.words.head, &self.words.last)
     }
 
     #[inline]
@@ -96,13 +100,13 @@ impl<T: Slot> SlotPool<T> {
         index as u32
     }
 
-    /// Takes a slot off the shared stack, or a never-used one. Does not count it as live.
+    /// Takes a freed slot, or a never-used one. Does not count it as live.
     ///
     /// # Cost
     /// One read-modify-write on a shared line.
     #[inline]
     pub(crate) fn take_uncounted(&self) -> Option<u32> {
-        let index = match self.stack().pop(|index| self.at(index).link().load(Relaxed)) {
+        let index = match self.free().pop(|index| self.at(index).link().load(Relaxed)) {
             Some(index) => index,
             None => self.take_fresh()?,
         };
@@ -122,16 +126,16 @@ impl<T: Slot> SlotPool<T> {
         }
     }
 
-    /// Whether a take would fail at this moment, judged by two plain loads.
+    /// Whether a take would fail at this moment, judged by plain loads.
     #[inline]
     pub(crate) fn looks_empty(&self) -> bool {
-        self.stack().is_empty() && self.words.fresh.load(Relaxed) >= self.len
+        self.free().is_empty() && self.words.fresh.load(Relaxed) >= self.len
     }
 
     /// Puts a slot back without counting.
     #[inline]
     pub(crate) fn give_uncounted(&self, index: u32) {
-        self.stack().push(index, |next| self.at(index).link().store(next, Relaxed));
+        self.free().push(index, |slot, next| self.at(slot).link().store(next, Relaxed));
     }
 
     /// Marks slot `index` as in use and gives its handle.
