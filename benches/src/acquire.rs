@@ -13,6 +13,9 @@ use crate::c::CModel;
 use crate::driver::NullDriver;
 use crate::measure::{BATCH, Peer, Scenario};
 
+/// The models of a core in a runtime.
+pub type Models = Database<'static, NullDriver, LinuxHooks>;
+
 /// What the maps hold: of the size of a `model_t`, on cache lines of its own.
 #[repr(C, align(64))]
 struct Payload {
@@ -91,17 +94,13 @@ impl Maps {
         Self { ids, papaya, papaya_arc, scc, slab, slab_keys, swap, slots, slot_keys }
     }
 
-    /// Every scenario of the group; `c` are the models of the C side under the same ids.
+    /// Every scenario of the group; `striped` and `c` have models under the same ids, `c` those of the C side.
     #[must_use]
-    pub fn scenarios<'a>(
-        &'a self,
-        database: &'a Database<'static, NullDriver, LinuxHooks>,
-        c: &'a [CModel],
-    ) -> Vec<Scenario<'a>> {
+    pub fn scenarios<'a>(&'a self, database: &'a Models, striped: &'a Models, c: &'a [CModel]) -> Vec<Scenario<'a>> {
         vec![
-            self.scenario("acquire/1 thread", 1, [10, 10], database, c),
-            self.scenario("acquire/2 threads, two models of a core", 2, [10, 40], database, c),
-            self.scenario("acquire/2 threads, one model", 2, [10, 10], database, c),
+            self.scenario("acquire/1 thread", 1, [10, 10], [database, striped], c),
+            self.scenario("acquire/2 threads, two models of a core", 2, [10, 40], [database, striped], c),
+            self.scenario("acquire/2 threads, one model", 2, [10, 10], [database, striped], c),
         ]
     }
 
@@ -110,7 +109,7 @@ impl Maps {
         name: &'static str,
         threads: usize,
         targets: [usize; 2],
-        database: &'a Database<'static, NullDriver, LinuxHooks>,
+        [database, striped]: [&'a Models; 2],
         c: &'a [CModel],
     ) -> Scenario<'a> {
         let peers = vec![
@@ -120,6 +119,13 @@ impl Maps {
                 "none; 2 atomic read-modify-writes on the model's line",
                 targets,
                 |at| database.take_read_release(self.ids[at]).ok(),
+            ),
+            self.peer(
+                "nrt, striped",
+                "as nrt, with `Config::striped_references`: the count is on the line of the thread's stripe, one of eight",
+                "none; 2 atomic read-modify-writes on that line",
+                targets,
+                |at| striped.take_read_release(self.ids[at]).ok(),
             ),
             Peer {
                 name: "C documented shape",

@@ -6,11 +6,10 @@
 use std::hint::black_box;
 
 use nrt_core::Model;
-use nrt_core::bare::Database;
 use nrt_core::hooks::Hooks;
 use nrt_linux::hooks::LinuxHooks;
 
-use crate::acquire::Maps;
+use crate::acquire::{self, Maps};
 use crate::c::{self, CModel};
 use crate::drain_load;
 use crate::driver::NullDriver;
@@ -23,12 +22,14 @@ const RESIDENT: usize = 64;
 /// A variable no model has.
 pub const ABSENT: u32 = 7;
 
-/// Both runtimes with their models, and the models of the C side under the same ids.
+/// All runtimes with their models, and the models of the C side under the same ids.
 pub struct Models {
     linux: Side<LinuxHooks>,
+    striped: Side<LinuxHooks>,
     remembered: Side<RememberedThreadId>,
     c: [Vec<CModel>; 2],
-    database: Database<'static, NullDriver, LinuxHooks>,
+    database: acquire::Models,
+    striped_database: acquire::Models,
     maps: Maps,
 }
 
@@ -67,19 +68,27 @@ type Target = (usize, usize);
 
 impl Models {
     /// Loads everything. `world` is used for the models as well as for allocations.
+    ///
+    /// # Panics
+    /// When a runtime does not come up or a model does not load, or `world` had models before.
     #[must_use]
     pub fn new(world: World<LinuxHooks>) -> Self {
         let linux = Side::new(world);
         let c = [0, 1].map(|core| linux.models[core].iter().map(|model| CModel::load(core as u32, model.id())).collect());
-        let database = linux.cores[0].bare_database().unwrap_or_else(|error| panic!("core 0: {error}"));
-        let maps = Maps::new(linux.models[0].iter().map(Model::id).collect());
-        Self { linux, remembered: Side::new(world::open(RememberedThreadId::default())), c, database, maps }
+        let striped = Side::new(world::open_striped(LinuxHooks::new()));
+        let ids = |side: &Side<LinuxHooks>| side.models[0].iter().map(Model::id).collect::<Vec<_>>();
+        assert_eq!(ids(&linux), ids(&striped), "models loaded in one order have the same ids");
+        let database = |side: &Side<LinuxHooks>| side.cores[0].bare_database().unwrap_or_else(|error| panic!("core 0: {error}"));
+        let (database, striped_database) = (database(&linux), database(&striped));
+        let maps = Maps::new(ids(&linux));
+        let remembered = Side::new(world::open(RememberedThreadId::default()));
+        Self { linux, striped, remembered, c, database, striped_database, maps }
     }
 
     /// Every scenario of both groups, and those of `acquire`.
     #[must_use]
     pub fn scenarios(&self) -> Vec<Scenario<'_>> {
-        let mut scenarios = self.maps.scenarios(&self.database, &self.c[0]);
+        let mut scenarios = self.maps.scenarios(&self.database, &self.striped_database, &self.c[0]);
         scenarios.extend(self.drain_under_load());
         scenarios.extend([
             self.run("model/1 thread", 1, [0, 0]),
@@ -154,6 +163,7 @@ impl Models {
     /// What was not.
     pub fn finish(self) -> Result<(), String> {
         self.linux.finish()?;
+        self.striped.finish()?;
         self.remembered.finish()?;
         match c::model_references() {
             0 => Ok(()),

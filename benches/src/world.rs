@@ -27,9 +27,22 @@ pub const HINT: &CStr = c"weights.layer07.proj";
 /// When the runtime does not come up.
 #[must_use]
 pub fn open<H: Hooks>(hooks: H) -> World<H> {
+    open_with(Config::new(hooks))
+}
+
+/// The same; references to its models are spread over several words.
+///
+/// # Panics
+/// When the runtime does not come up.
+#[must_use]
+pub fn open_striped<H: Hooks>(hooks: H) -> World<H> {
+    open_with(Config { striped_references: true, ..Config::new(hooks) })
+}
+
+fn open_with<H: Hooks>(config: Config<H>) -> World<H> {
     // SAFETY: zeroed memory is an unclaimed storage.
     let storage: &'static DefaultStorage = Box::leak(unsafe { Box::new_zeroed().assume_init() });
-    let config = Config { logical_core_size: Some(1), ..Config::new(hooks).side_by_side() };
+    let config = Config { logical_core_size: Some(1), ..config.side_by_side() };
     match Runtime::init(storage, NullDriver { devices: 2 }, config) {
         Ok(runtime) => Box::leak(Box::new(runtime)),
         Err(error) => panic!("the runtime does not come up: {error}"),
