@@ -141,7 +141,8 @@ impl<D: Driver, H: Hooks> System<D, H> {
         let lock = unsafe { &(*first.tpb.as_ptr()).hw_exec_queue.compute_req_lock };
         let _held = sync::lock_until(lock, &self.hooks, deadline_ns)
             .ok_or(Error::new(Status::Timeout, Cause::TimedOut("the core to become free")))?;
-        let pinned = self.pin(vnc, id)?;
+        let mut pinned = Pinned::nothing(self);
+        pinned.take(vnc, id)?;
         // SAFETY: by contract.
         let bound = unsafe { self.bind(&pinned, vnc, binding)? };
         self.point_to_bound(&pinned, &bound)?;
@@ -170,25 +171,6 @@ impl<D: Driver, H: Hooks> System<D, H> {
         if running != 0 && running == self.hooks.thread_id() { Err(Error::invalid(Cause::Reentered)) } else { Ok(()) }
     }
 
-    /// References to a model on all its cores.
-    ///
-    /// # Errors
-    /// `NRT_INVALID_HANDLE` when it is not resident.
-    pub(crate) fn pin(&self, vnc: u32, id: u32) -> Result<Pinned<'_, D, H>> {
-        let unknown = |_| Error::new(Status::InvalidHandle, Cause::UnknownModel(id));
-        let mut pinned = Pinned { system: self, held: [None; MAX_CORES_PER_VCORE] };
-        for relative in 0..self.settings.logical_core_size {
-            let core = self.core(vnc, relative)?;
-            match self.database_acquire(&core, id) {
-                Ok(reference) => pinned.held[relative as usize] = Some((core, reference)),
-                // Models of one subgraph are resident on the first core only.
-                Err(error) if relative == 0 => return Err(unknown(error)),
-                Err(_) => break,
-            }
-        }
-        Ok(pinned)
-    }
-
     fn set_running(&self, pinned: &Pinned<'_, D, H>, id: u32) {
         for (core, _) in pinned.held.iter().flatten() {
             // SAFETY: the field belongs to a live record, is aligned, and is only ever accessed atomically after init.
@@ -207,6 +189,32 @@ impl<D: Driver, H: Hooks> System<D, H> {
 pub(crate) struct Pinned<'a, D: Driver, H: Hooks> {
     system: &'a System<D, H>,
     pub(crate) held: [Option<(ResolvedCore, ModelRef)>; MAX_CORES_PER_VCORE],
+}
+
+impl<'a, D: Driver, H: Hooks> Pinned<'a, D, H> {
+    /// Where a model can be pinned: in its place from the beginning, as moving what is pinned costs more than pinning it.
+    #[inline]
+    pub(crate) const fn nothing(system: &'a System<D, H>) -> Self {
+        Self { system, held: [None; MAX_CORES_PER_VCORE] }
+    }
+
+    /// References to a model on all its cores; nothing is pinned before.
+    ///
+    /// # Errors
+    /// `NRT_INVALID_HANDLE` when it is not resident.
+    pub(crate) fn take(&mut self, vnc: u32, id: u32) -> Result<()> {
+        let unknown = |_| Error::new(Status::InvalidHandle, Cause::UnknownModel(id));
+        for relative in 0..self.system.settings.logical_core_size {
+            let core = self.system.core(vnc, relative)?;
+            match self.system.database_acquire(&core, id) {
+                Ok(reference) => self.held[relative as usize] = Some((core, reference)),
+                // Models of one subgraph are resident on the first core only.
+                Err(error) if relative == 0 => return Err(unknown(error)),
+                Err(_) => break,
+            }
+        }
+        Ok(())
+    }
 }
 
 impl<D: Driver, H: Hooks> Drop for Pinned<'_, D, H> {

@@ -6,7 +6,7 @@ use crate::driver::Driver;
 use crate::error::{Cause, Error, Result};
 use crate::hooks::Hooks;
 use crate::ledger::{Event, TOTAL};
-use crate::model::VariableInfo;
+use crate::model::{Pinned, VariableInfo};
 use crate::status::Status;
 use crate::text;
 use crate::usage::Usage;
@@ -143,7 +143,8 @@ impl<D: Driver, H: Hooks> Runtime<D, H> {
     /// Does `work`, in which nothing of the application runs, with a model that stays meanwhile.
     fn at_model<T>(&self, vnc: u32, id: u32, relative: u32, work: impl FnOnce(NonNull<ModelSlot>) -> Result<T>) -> Result<T> {
         let _inside = self.enter()?;
-        let pinned = self.system.pin(vnc, id)?;
+        let mut pinned = Pinned::nothing(&self.system);
+        pinned.take(vnc, id)?;
         let unknown = Error::new(Status::InvalidHandle, Cause::UnknownModel(id));
         let (_, reference) = pinned.held.get(relative as usize).copied().flatten().ok_or(unknown)?;
         work(reference.slot)
