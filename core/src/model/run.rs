@@ -141,8 +141,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
         let lock = unsafe { &(*first.tpb.as_ptr()).hw_exec_queue.compute_req_lock };
         let _held = sync::lock_until(lock, &self.hooks, deadline_ns)
             .ok_or(Error::new(Status::Timeout, Cause::TimedOut("the core to become free")))?;
-        let mut pinned = Pinned::nothing(self);
-        pinned.take(vnc, id)?;
+        let pinned = self.pin(vnc, id)?;
         // SAFETY: by contract.
         let bound = unsafe { self.bind(&pinned, vnc, binding)? };
         self.point_to_bound(&pinned, &bound)?;
@@ -171,6 +170,17 @@ impl<D: Driver, H: Hooks> System<D, H> {
         if running != 0 && running == self.hooks.thread_id() { Err(Error::invalid(Cause::Reentered)) } else { Ok(()) }
     }
 
+    /// References to a model on all its cores. Written in its place ([`Pinned::take`]) it would take fewer instructions here, but
+    /// what follows in [`run`](Self::run) would then not be inlined any more, and take more.
+    ///
+    /// # Errors
+    /// As [`Pinned::take`].
+    fn pin(&self, vnc: u32, id: u32) -> Result<Pinned<'_, D, H>> {
+        let mut pinned = Pinned::nothing(self);
+        pinned.take(vnc, id)?;
+        Ok(pinned)
+    }
+
     fn set_running(&self, pinned: &Pinned<'_, D, H>, id: u32) {
         for (core, _) in pinned.held.iter().flatten() {
             // SAFETY: the field belongs to a live record, is aligned, and is only ever accessed atomically after init.
@@ -192,7 +202,7 @@ pub(crate) struct Pinned<'a, D: Driver, H: Hooks> {
 }
 
 impl<'a, D: Driver, H: Hooks> Pinned<'a, D, H> {
-    /// Where a model can be pinned: in its place from the beginning, as moving what is pinned costs more than pinning it.
+    /// Where a model can be pinned: in its place from the beginning, so that what is pinned is not moved.
     #[inline]
     pub(crate) const fn nothing(system: &'a System<D, H>) -> Self {
         Self { system, held: [None; MAX_CORES_PER_VCORE] }
