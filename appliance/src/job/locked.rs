@@ -21,7 +21,7 @@ unsafe impl<T: Send> Sync for Locked<T> {}
 
 impl<T> Locked<T> {
     pub(super) const fn new(value: T) -> Self {
-        let lock = pthread_mutex_t { word: AtomicU32::new(0), spare_4_rest: [0; 9] };
+        let lock = pthread_mutex_t::unlocked();
         Self { lock, value: UnsafeCell::new(value) }
     }
 
