@@ -9,7 +9,7 @@ use nrt_linux::hooks::LinuxHooks;
 
 use crate::c::{self, ObjectRequest};
 use crate::measure::{BATCH, Peer, Scenario};
-use crate::world::{self, Core, HINT, World};
+use crate::world::{self, Core, HINT, Stay, World};
 
 /// The runtime as it is on Linux.
 pub type LinuxWorld = World<LinuxHooks>;
@@ -19,6 +19,9 @@ const NODE: Layout = match Layout::from_size_align(192, 16) {
     Ok(layout) => layout,
     Err(_) => panic!("192 bytes, aligned to 16"),
 };
+
+/// The peer that passes the gate once for many operations.
+pub const STAYING: &str = "nrt, one stay";
 
 /// The peer that shows what a second thread costs.
 pub const ALONE: &str = "nrt, one thread alone";
@@ -71,6 +74,20 @@ fn scenario(world: LinuxWorld, name: &'static str, threads: usize, places: Place
             }),
         },
         Peer {
+            name: STAYING,
+            touches: "as nrt; the gate is passed once for a batch, with C, which has none, left out of the count",
+            locks: "memory lock of the core 2x; 4 atomic read-modify-writes in all",
+            work: Box::new(move |thread, n| {
+                let request = black_box(world::allocation());
+                let inside = world::stay(world);
+                if burst {
+                    staying_burst(&inside, &cores[thread], &request, n)
+                } else {
+                    staying_pairs(&inside, &cores[thread], &request, n)
+                }
+            }),
+        },
+        Peer {
             name: "C object path",
             touches: "heap; zeroes 192 B, strdup of 21 B, writes 64 B of ring per event (the text is not copied: the ring \
                       names freed memory); no in-flight count, no stale handles",
@@ -104,8 +121,21 @@ fn scenario(world: LinuxWorld, name: &'static str, threads: usize, places: Place
 
 fn nrt_pairs(core: &Core<LinuxHooks>, request: &Allocation<'_>, n: u32) {
     for _ in 0..n {
-        drop(black_box(world::allocate(core, request)));
+        drop(world::allocate(core, request));
     }
+}
+
+fn staying_pairs(inside: &Stay<LinuxHooks>, core: &Core<LinuxHooks>, request: &Allocation<'_>, n: u32) {
+    for _ in 0..n {
+        inside.release(world::allocate_inside(inside, core, request));
+    }
+}
+
+fn staying_burst(inside: &Stay<LinuxHooks>, core: &Core<LinuxHooks>, request: &Allocation<'_>, n: u32) {
+    let mut live: [_; 64] = [const { None }; 64];
+    let live = &mut live[..n.min(64) as usize];
+    live.iter_mut().for_each(|place| *place = Some(world::allocate_inside(inside, core, request)));
+    black_box(&mut *live).iter_mut().filter_map(Option::take).for_each(|memory| inside.release(memory));
 }
 
 fn nrt_burst(core: &Core<LinuxHooks>, request: &Allocation<'_>, n: u32) {
