@@ -25,8 +25,19 @@ unsafe impl Hooks for RememberedThreadId {
     fn wake(&self, word: *const u32, count: u32) {
         self.0.wake(word, count);
     }
+    #[inline]
+    fn fences_others(&self) -> bool {
+        self.0.fences_others()
+    }
+    fn fence_others(&self) -> bool {
+        self.0.fence_others()
+    }
     fn now_ns(&self) -> u64 {
         self.0.now_ns()
+    }
+    #[inline]
+    fn event_clock(&self) -> Option<u64> {
+        self.0.event_clock()
     }
     #[inline]
     fn thread_id(&self) -> u64 {

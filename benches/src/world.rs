@@ -4,7 +4,7 @@ use std::ffi::CStr;
 
 use nrt_core::hooks::Hooks;
 use nrt_core::model::{Executor, ModelPlan, Run, SubgraphPlan};
-use nrt_core::{Allocation, Config, DefaultStorage, Dmem, Location, LogicalCore, Model, Runtime, Status, Usage, driver};
+use nrt_core::{Allocation, Config, DefaultStorage, Dmem, Inside, Location, LogicalCore, Model, Runtime, Status, Usage, driver};
 
 use crate::driver::NullDriver;
 
@@ -15,6 +15,9 @@ pub type Core<H> = LogicalCore<'static, NullDriver, H>;
 
 /// Memory of one of its cores.
 pub type Memory<H> = Dmem<'static, NullDriver, H>;
+
+/// A stay inside it.
+pub type Stay<H> = Inside<'static, NullDriver, H>;
 
 /// Bytes of the measured allocations.
 pub const BYTES: u64 = 4096;
@@ -77,6 +80,28 @@ pub fn allocation() -> Allocation<'static> {
 #[must_use]
 pub fn allocate<H: Hooks>(core: &Core<H>, request: &Allocation<'_>) -> Memory<H> {
     match core.allocate(0, request) {
+        Ok(memory) => memory,
+        Err(error) => panic!("allocate: {error}"),
+    }
+}
+
+/// Goes inside.
+///
+/// # Panics
+/// When the runtime is closed.
+#[must_use]
+pub fn stay<H: Hooks>(world: World<H>) -> Stay<H> {
+    world.stay().unwrap_or_else(|error| panic!("the runtime is closed: {error}"))
+}
+
+/// As [`allocate`], inside already.
+///
+/// # Panics
+/// When there is no room.
+#[inline]
+#[must_use]
+pub fn allocate_inside<H: Hooks>(inside: &Stay<H>, core: &Core<H>, request: &Allocation<'_>) -> Memory<H> {
+    match inside.allocate(core, 0, request) {
         Ok(memory) => memory,
         Err(error) => panic!("allocate: {error}"),
     }

@@ -42,12 +42,25 @@ pub unsafe trait Hooks: Sync {
     /// Wakes up to `count` threads that sleep on `word`.
     fn wake(&self, word: *const u32, count: u32);
 
+    /// Whether [`fence_others`](Hooks::fence_others) is to be had. Once it is, it stays so.
+    #[inline]
+    fn fences_others(&self) -> bool {
+        false
+    }
+
+    /// Between call and return every other running thread of the process executes a full memory fence, between two of its
+    /// instructions, and so does the caller. `false` when it could not be done this time. Called only after
+    /// [`fences_others`](Hooks::fences_others) said yes; the default, like that, is no.
+    fn fence_others(&self) -> bool {
+        false
+    }
+
     /// Monotonic clock in nanoseconds.
     fn now_ns(&self) -> u64;
 
-    /// A clock that orders the events of all cores: of two events, the one that happened before the other has the smaller
-    /// time, or the same, on whatever processor. Always a time or always `None`: without such a clock, the default, the cores of
-    /// a device count their events with one word they share.
+    /// A clock that orders the events of all cores, on whatever processor: an event that happened a microsecond or more before
+    /// another has the smaller time. Always a time or always `None`: without such a clock, the default, the cores of a device count
+    /// their events with one word they share.
     #[inline]
     fn event_clock(&self) -> Option<u64> {
         None
@@ -85,6 +98,13 @@ unsafe impl<T: Hooks> Hooks for &T {
     }
     fn wake(&self, word: *const u32, count: u32) {
         (**self).wake(word, count);
+    }
+    #[inline]
+    fn fences_others(&self) -> bool {
+        (**self).fences_others()
+    }
+    fn fence_others(&self) -> bool {
+        (**self).fence_others()
     }
     fn now_ns(&self) -> u64 {
         (**self).now_ns()

@@ -157,8 +157,8 @@ pub use hash_table::ht_find;
 pub use lnc::{logical_core, logical_core_count, physical_core, physical_core_count};
 pub use model_db::LookUps;
 pub use runtime::{
-    Allocation, CloseReport, Config, CoreUsage, Dmem, Draining, HbmCores, LogicalCore, Model, ModelUsage, Runtime, Tensor,
-    TensorList, TensorSet, Underway,
+    Allocation, CloseReport, Config, CoreUsage, Dmem, Draining, HbmCores, Inside, LogicalCore, Model, ModelUsage, Runtime,
+    Tensor, TensorList, TensorSet, Underway,
 };
 pub use scratchpad::PageAdvice;
 pub use size::Size;

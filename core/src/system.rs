@@ -15,7 +15,7 @@ use crate::hooks::Hooks;
 use crate::instance::Instance;
 use crate::lnc;
 use crate::model_db::Taking;
-use crate::sync::{self, Guard};
+use crate::sync::{self, BriefGuard};
 use crate::tensor::CompletionPlane;
 
 /// What init settled.
@@ -115,10 +115,10 @@ impl<D: Driver, H: Hooks> System<D, H> {
 
     /// Takes the memory lock of a core.
     #[inline]
-    pub(crate) fn memory_lock(&self, core: &ResolvedCore) -> Guard<'_, H> {
+    pub(crate) fn memory_lock(&self, core: &ResolvedCore) -> BriefGuard<'_, H> {
         // SAFETY: the allocator records live for ever; the reference covers the lock word only.
         let lock = unsafe { &(*self.global_allocator(core).as_ptr()).lock };
-        sync::lock(lock, &self.hooks)
+        sync::lock_brief(lock, &self.hooks)
     }
 
     /// Logical core `vnc`, which the caller has checked to exist.

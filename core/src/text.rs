@@ -11,8 +11,33 @@ pub(crate) fn prefix(text: &str, limit: usize) -> &str {
 pub(crate) fn put(field: &mut [u8], text: &str) {
     let Some(room) = field.len().checked_sub(1) else { return };
     let text = if text.len() <= room { text } else { prefix(text, room) };
-    field[..text.len()].copy_from_slice(text.as_bytes());
+    copy_short(&mut field[..text.len()], text.as_bytes());
     field[text.len()] = 0;
+}
+
+/// Copies some dozen bytes into a place of the same length.
+///
+/// # Cost
+/// Pieces of 16 or 8 bytes, the last of which may overlap the one before; no call, as `memcpy` would be for a length that is
+/// known at run time only.
+#[inline]
+fn copy_short(to: &mut [u8], from: &[u8]) {
+    match from.len() {
+        16.. => copy_pieces::<16>(to, from),
+        8.. => copy_pieces::<8>(to, from),
+        _ => to.iter_mut().zip(from).for_each(|(to, from)| *to = *from),
+    }
+}
+
+/// As [`copy_short`], in pieces of `N` bytes; there are at least `N`.
+#[inline]
+fn copy_pieces<const N: usize>(to: &mut [u8], from: &[u8]) {
+    for (to, from) in to.chunks_exact_mut(N).zip(from.chunks_exact(N)) {
+        to.copy_from_slice(from);
+    }
+    if let (Some(to), Some(from)) = (to.last_chunk_mut::<N>(), from.last_chunk::<N>()) {
+        *to = *from;
+    }
 }
 
 /// The text up to the first NUL; an invalid tail (a cut character) is left out.
@@ -28,6 +53,17 @@ pub(crate) fn from_nul_terminated(field: &[u8]) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn text_of_every_length_arrives_and_nothing_else_is_written() {
+        let text: std::string::String = (0..80).map(|n| char::from(b'!' + n)).collect();
+        for length in 0..=text.len() {
+            let mut field = [0xEE_u8; 96];
+            put(&mut field[4..88], &text[..length]);
+            assert_eq!(from_nul_terminated(&field[4..88]), &text[..length]);
+            assert!(field[..4].iter().chain(&field[5 + length..]).all(|&byte| byte == 0xEE), "{length}");
+        }
+    }
 
     #[test]
     fn text_is_cut_on_a_character_boundary() {

@@ -11,10 +11,11 @@ use crate::event_clock::EventClock;
 use crate::futex::{self, Scope};
 use crate::log::Log;
 use crate::memory::Mapping;
+use crate::process_fence::ProcessFence;
 use crate::{clock, memory};
 
-/// [`Hooks`] by system calls; the only state is the log's level, and whether the processor has a clock
-/// for events.
+/// [`Hooks`] by system calls; the only state is the log's level, whether the processor has a clock for events, and whether the
+/// kernel has threads fence.
 ///
 /// Works in programs with and without a libc: nothing is cached per thread, so a thread id is right after `fork` and
 /// in threads of any origin.
@@ -22,6 +23,7 @@ use crate::{clock, memory};
 pub struct LinuxHooks {
     log: Log<'static>,
     clock: EventClock,
+    fence: ProcessFence,
 }
 
 impl LinuxHooks {
@@ -34,7 +36,7 @@ impl LinuxHooks {
     /// Hooks with another log.
     #[must_use]
     pub const fn with_log(log: Log<'static>) -> Self {
-        Self { log, clock: EventClock::new() }
+        Self { log, clock: EventClock::new(), fence: ProcessFence::new() }
     }
 
     /// The log, to set its level.
@@ -60,6 +62,15 @@ unsafe impl Hooks for LinuxHooks {
 
     fn wake(&self, word: *const u32, count: u32) {
         futex::wake(word, count, Scope::Private);
+    }
+
+    #[inline]
+    fn fences_others(&self) -> bool {
+        self.fence.available()
+    }
+
+    fn fence_others(&self) -> bool {
+        self.fence.execute()
     }
 
     fn now_ns(&self) -> u64 {

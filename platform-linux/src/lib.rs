@@ -47,6 +47,7 @@ pub mod memory;
 pub mod neuron;
 pub mod output;
 pub mod process;
+mod process_fence;
 mod raw;
 pub mod request;
 mod strings;

@@ -39,6 +39,14 @@ unsafe impl Hooks for JobHooks {
         self.linux.wake(word, count);
     }
 
+    fn fences_others(&self) -> bool {
+        self.linux.fences_others()
+    }
+
+    fn fence_others(&self) -> bool {
+        self.linux.fence_others()
+    }
+
     fn now_ns(&self) -> u64 {
         self.linux.now_ns()
     }

@@ -2,7 +2,6 @@
 #![allow(unsafe_code, reason = "shares a static between the threads behind a lock")]
 
 use core::cell::UnsafeCell;
-use core::sync::atomic::AtomicU32;
 
 use nrt_core::abi::pthread_mutex_t;
 use nrt_core::sync;
@@ -21,7 +20,7 @@ unsafe impl<T: Send> Sync for Locked<T> {}
 
 impl<T> Locked<T> {
     pub(super) const fn new(value: T) -> Self {
-        let lock = pthread_mutex_t { word: AtomicU32::new(0), spare_4_rest: [0; 9] };
+        let lock = pthread_mutex_t::unlocked();
         Self { lock, value: UnsafeCell::new(value) }
     }
 

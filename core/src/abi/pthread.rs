@@ -11,7 +11,11 @@ abi_struct! {
         /// The futex word.
         @0 pub word: AtomicU32,
         /// Used by the C library only.
-        @4 pub spare_4_rest: [u32; 9],
+        @4 pub spare_4: [u32; 2],
+        /// Threads that sleep or are about to, of a lock for brief critical sections; the C library counts users here.
+        @12 pub waiting: AtomicU32,
+        /// Used by the C library only.
+        @16 pub spare_16_rest: [u32; 6],
     }
 
     /// A condition variable.
@@ -35,6 +39,6 @@ impl pthread_mutex_t {
     /// A mutex nobody holds.
     #[must_use]
     pub const fn unlocked() -> Self {
-        Self { word: AtomicU32::new(0), spare_4_rest: [0; 9] }
+        Self { word: AtomicU32::new(0), spare_4: [0; 2], waiting: AtomicU32::new(0), spare_16_rest: [0; 6] }
     }
 }

@@ -9,7 +9,7 @@ use crate::context::ResolvedCore;
 use crate::driver::{AllocRequest, Call, DeviceRange, Driver, Errno};
 use crate::error::{Cause, Error, OutOfMemory, Pool, Result};
 use crate::hooks::{Hooks, Level};
-use crate::ledger::Action;
+use crate::ledger::{Action, Entry};
 use crate::observer::{Operation, Subject, observed};
 use crate::status::Status;
 use crate::system::System;
@@ -59,14 +59,32 @@ impl<D: Driver, H: Hooks> System<D, H> {
     ) -> Result<NonNull<dmem_t>> {
         // SAFETY: the allocator is live, its core written before it was published.
         let core = unsafe { self.resolve((*allocator.as_ptr()).pcore)? };
-        let subject = Subject::on(&core, request.size, Some(request.usage), request.hint);
         // SAFETY: by contract.
-        observed(&self.hooks, Operation::Allocate, subject, || unsafe { self.dmem_alloc_on(&core, allocator, request) })
+        unsafe { self.dmem_alloc_on(&core, allocator, request) }
+    }
+
+    /// As [`dmem_alloc`](Self::dmem_alloc), for a caller that has the core.
+    ///
+    /// # Errors
+    /// As [`dmem_alloc`](Self::dmem_alloc).
+    ///
+    /// # Safety
+    /// As [`dmem_alloc`](Self::dmem_alloc); the allocator is of `core`.
+    #[inline]
+    pub(crate) unsafe fn dmem_alloc_on(
+        &self,
+        core: &ResolvedCore,
+        allocator: NonNull<dmem_allocator_t>,
+        request: &DmemRequest<'_>,
+    ) -> Result<NonNull<dmem_t>> {
+        let subject = Subject::on(core, request.size, Some(request.usage), request.hint);
+        // SAFETY: by contract.
+        observed(&self.hooks, Operation::Allocate, subject, || unsafe { self.dmem_alloc_unobserved(core, allocator, request) })
     }
 
     /// # Safety
-    /// As [`dmem_alloc`](Self::dmem_alloc); the allocator is of `core`.
-    unsafe fn dmem_alloc_on(
+    /// As [`dmem_alloc_on`](Self::dmem_alloc_on).
+    unsafe fn dmem_alloc_unobserved(
         &self,
         core: &ResolvedCore,
         allocator: NonNull<dmem_allocator_t>,
@@ -206,7 +224,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
                     (*raw).cpy_buf = &raw mut (*device).device.cpy_bufs[core.core as usize];
                     (*raw).ref_count.store(1, Relaxed);
                     self.link(allocator, node);
-                    self.ledger_add(core, raw, Action::Alloc);
+                    self.ledger_add(core, raw, Entry { action: Action::Alloc, hint: Some(request.hint) });
                 }
                 let live = &self.arenas.core(core.device, core.core).live_nodes;
                 live.store(live.load(Relaxed) + 1, Release);

@@ -4,7 +4,7 @@
 //! allocator's list and off the books, kept with the range it describes, retried when the runtime closes, and reported.
 
 use core::ptr::{NonNull, null_mut};
-use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use crate::abi::dmem_t;
 use crate::arena::NodeSlot;
@@ -12,7 +12,7 @@ use crate::context::ResolvedCore;
 use crate::driver::{Call, Driver, DriverResult, Errno};
 use crate::error::{Error, Result};
 use crate::hooks::{Hooks, Level};
-use crate::ledger::Action;
+use crate::ledger::{Action, Entry};
 use crate::observer::{Operation, Subject, observed};
 use crate::system::System;
 use crate::text;
@@ -35,20 +35,21 @@ impl<D: Driver, H: Hooks> System<D, H> {
     pub(crate) unsafe fn dmem_free(&self, node: NonNull<dmem_t>) -> bool {
         // SAFETY: slots are type-stable, so the counter can be looked at whatever the node's state.
         let count = unsafe { &(*node.as_ptr()).ref_count };
-        let mut now = count.load(Relaxed);
+        let mut now = count.load(Acquire);
         loop {
-            if now == 0 {
-                return false;
-            }
-            match count.compare_exchange(now, now - 1, AcqRel, Relaxed) {
-                Ok(_) => break,
-                Err(other) => now = other,
+            match now {
+                0 => return false,
+                // The only reference is the caller's, and who has none cannot take one: nobody else changes the count.
+                1 => break,
+                _ => match count.compare_exchange(now, now - 1, Release, Acquire) {
+                    Ok(_) => return true,
+                    Err(other) => now = other,
+                },
             }
         }
-        if now == 1 {
-            // SAFETY: the last reference is gone, so this thread alone has the node.
-            unsafe { self.dmem_discard(node) };
-        }
+        count.store(0, Relaxed);
+        // SAFETY: the last reference is gone, so this thread alone has the node.
+        unsafe { self.dmem_discard(node) };
         true
     }
 
@@ -90,7 +91,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
             unsafe {
                 let raw = node.as_ptr();
                 (*raw).ref_count.store(0, Relaxed);
-                self.ledger_add(core, raw, Action::Free);
+                self.ledger_add(core, raw, Entry { action: Action::Free, hint: None });
                 self.unlink(node);
                 self.arenas.nodes.end_life(index);
                 side.live_nodes.store(side.live_nodes.load(Relaxed) - 1, Release);

@@ -1,5 +1,6 @@
 //! The event ring: one segment per core, merged by time when read (fact sheet `dmem` §§2.5, 14).
 
+use core::ptr::NonNull;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -19,6 +20,26 @@ pub enum Action {
     Alloc = 1,
     /// Memory was given back.
     Free = 2,
+}
+
+/// Tells the processor that this place will be written soon. A ring is larger than the nearest cache.
+#[inline]
+fn prefetch(place: NonNull<u8>) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a hint; it reads nothing and cannot fail, whatever the address.
+    unsafe {
+        core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(place.as_ptr().cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = place;
+}
+
+/// What is booked about a node besides what stands in it.
+#[derive(Clone, Copy)]
+pub(crate) struct Entry<'a> {
+    pub(crate) action: Action,
+    /// What the node is called; `None` = by the name in it.
+    pub(crate) hint: Option<&'a str>,
 }
 
 /// One event of a ring, copied out.
@@ -66,7 +87,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
     /// # Safety
     /// As [`System::ledger_add`].
     #[inline]
-    pub(super) unsafe fn ring_push(&self, core: &ResolvedCore, node: *const dmem_t, action: Action, held: [u64; 2]) {
+    pub(super) unsafe fn ring_push(&self, core: &ResolvedCore, node: *const dmem_t, entry: Entry<'_>, held: [u64; 2]) {
         let side = self.arenas.core(core.device, core.core);
         let ring = self.arenas.ring(core.device);
         let (start, len) = (side.ring_start.load(Relaxed), side.ring_len.load(Relaxed));
@@ -80,28 +101,45 @@ impl<D: Driver, H: Hooks> System<D, H> {
         // live by contract; device records live for ever.
         unsafe {
             let note: *mut RingNote = ring.notes.add(slot).as_ptr();
-            (*note).stamp = match self.hooks.event_clock() {
-                Some(now) => now,
-                None => self.shared_number(core.device).fetch_add(1, Relaxed) + 1,
-            };
+            (*note).stamp = self.event_stamp(core.device);
             (*note).held = held;
             let text = &mut (*note).text;
-            text.copy_from_slice(&(&(*node).spare_44_hint)[..RING_TEXT]);
-            text[RING_TEXT - 1] = 0;
-            let entry: *mut dma_mem_log_entry_t = ring.entries.add(slot).as_ptr();
-            (*entry).action = dmem_action(action as u32);
-            (*entry).mem_loc = dma_mem_location_t((*node).mem_type.0);
-            (*entry).mem_usage = dma_mem_usage_type_t((*node).mem_usage_type.0);
-            (*entry).tdram_channel = (*node).tdram_channel;
-            (*entry).hint = (&raw mut (*note).text).cast();
-            (*entry).nc_idx = core.core;
-            (*entry).size = (*node).size;
-            (*entry).pa = (*node)._pa;
-            (*entry).align_offset = (*node).align_offset;
-            (*entry).total_mem_used = held[1] as usize;
+            match entry.hint {
+                // Not out of the node, where it was written a moment ago: the processor would wait for that.
+                Some(hint) => text::put(text, hint),
+                None => {
+                    text.copy_from_slice(&(&(*node).spare_44_hint)[..RING_TEXT]);
+                    text[RING_TEXT - 1] = 0;
+                }
+            }
+            let line: *mut dma_mem_log_entry_t = ring.entries.add(slot).as_ptr();
+            (*line).action = dmem_action(entry.action as u32);
+            (*line).mem_loc = dma_mem_location_t((*node).mem_type.0);
+            (*line).mem_usage = dma_mem_usage_type_t((*node).mem_usage_type.0);
+            (*line).tdram_channel = (*node).tdram_channel;
+            (*line).hint = (&raw mut (*note).text).cast();
+            (*line).nc_idx = core.core;
+            (*line).size = (*node).size;
+            (*line).pa = (*node)._pa;
+            (*line).align_offset = (*node).align_offset;
+            (*line).total_mem_used = held[1] as usize;
         }
-        side.ring_next.store(if next + 1 == len { 0 } else { next + 1 }, Relaxed);
+        let following = if next + 1 == len { 0 } else { next + 1 };
+        let slot = (start + following) as usize;
+        // SAFETY: a slot of this core's segment; only places are computed.
+        let places = unsafe { (ring.entries.add(slot).cast(), ring.notes.add(slot)) };
+        prefetch(places.0);
+        prefetch(places.1.cast());
+        // SAFETY: the last byte of the same note.
+        prefetch(unsafe { places.1.cast::<u8>().add(size_of::<RingNote>() - 1) });
+        side.ring_next.store(following, Relaxed);
         side.ring_written.store(side.ring_written.load(Relaxed) + 1, Relaxed);
+    }
+
+    /// The place of an event among those of its device.
+    #[inline]
+    fn event_stamp(&self, device: u32) -> u64 {
+        self.hooks.event_clock().unwrap_or_else(|| self.shared_number(device).fetch_add(1, Relaxed) + 1)
     }
 
     /// What numbers the events of a device without a clock.

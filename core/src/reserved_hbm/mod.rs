@@ -139,7 +139,7 @@ impl<D: Driver, H: Hooks> ReservedHbm<D, H> {
     /// Works on what is carved for a core and channel, under its lock.
     #[inline]
     fn with<T>(&self, pool: &CorePool, work: impl FnOnce(&mut Carving) -> T) -> T {
-        let _held = sync::lock(&pool.lock, &self.hooks);
+        let _held = sync::lock_brief(&pool.lock, &self.hooks);
         // SAFETY: the lock is held, and nobody touches the cell without it.
         work(unsafe { &mut *pool.carving.get() })
     }

@@ -104,12 +104,30 @@ impl<'r, D: Driver, H: Hooks> Dmem<'r, D, H> {
     }
 }
 
+impl<D: Driver, H: Hooks> Dmem<'_, D, H> {
+    /// Gives the reference back. Once, and by someone inside.
+    #[inline]
+    fn give_back(&mut self) {
+        if let Ok(node) = self.node() {
+            // SAFETY: the reference is this handle's, which is used no more.
+            unsafe { self.runtime.system.dmem_free(node) };
+        }
+    }
+
+    /// Drops the handle without passing the gate again, if the caller is inside this runtime.
+    #[inline]
+    pub(super) fn drop_inside(self, runtime: &Runtime<D, H>) {
+        if core::ptr::eq(self.runtime, runtime) {
+            let mut once = ManuallyDrop::new(self);
+            once.give_back();
+        }
+    }
+}
+
 impl<D: Driver, H: Hooks> Drop for Dmem<'_, D, H> {
     fn drop(&mut self) {
-        let Ok(_inside) = self.runtime.enter_to_release() else { return };
-        if let Ok(node) = self.node() {
-            // SAFETY: the reference is this handle's.
-            unsafe { self.runtime.system.dmem_free(node) };
+        if let Ok(_inside) = self.runtime.enter_to_release() {
+            self.give_back();
         }
     }
 }

@@ -205,9 +205,15 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
     /// host memory; `NRT_FAILURE` when the driver answers anything else; `NRT_CLOSED` after close.
     ///
     /// # Cost
-    /// One round of the core's memory lock besides the driver's work.
+    /// One round of the core's memory lock and the gate besides the driver's work. Who allocates at a high rate passes the gate once
+    /// for many: see [`Runtime::stay`].
     pub fn allocate(&self, relative: u32, allocation: &Allocation<'_>) -> Result<Dmem<'r, D, H>> {
         let _inside = self.runtime.enter()?;
+        self.allocate_inside(relative, allocation)
+    }
+
+    #[inline]
+    pub(super) fn allocate_inside(&self, relative: u32, allocation: &Allocation<'_>) -> Result<Dmem<'r, D, H>> {
         let core = self.resolve(relative)?;
         let system = &self.runtime.system;
         let request = DmemRequest {
@@ -220,7 +226,7 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
             group: None,
         };
         // SAFETY: the GLOBAL heap of an owned core is live while the gate is open.
-        let node = system.tell(unsafe { system.dmem_alloc(system.global_allocator(&core), &request) })?;
+        let node = system.tell(unsafe { system.dmem_alloc_on(&core, system.global_allocator(&core), &request) })?;
         Ok(Dmem::new(self.runtime, node))
     }
 

@@ -1,10 +1,11 @@
 //! Free slots, shared by all threads: the slot freed last in a word of its own, the others on the stack.
 //!
 //! A slot is most often taken again right after it was given back. Taking it out of the word is one exchange that needs
-//! nothing read before, neither the head nor the link of a slot; on the stack each step of that waits for the one before.
-//! Whoever finds the word taken, or loses it to another thread, goes to the stack.
+//! nothing read before, neither the head nor the link of a slot; on the stack each step of that waits for the one before, and
+//! even a look at the word before the exchange would be waited for. Who finds no slot in the word goes to the stack.
 //!
-//! An index is in one place only: an exchange that puts one in takes out what was there, and that is its finder's to keep.
+//! An index is in one place only: an exchange that puts one in takes out what was there, and that is its finder's, who puts it
+//! on the stack. So slots are taken in the reverse order of their return, as from the stack alone.
 
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
@@ -29,32 +30,23 @@ impl<'a, W: Word<Int = u64>, L: Word<Int = u32>> FreeSlots<'a, W, L> {
     /// Takes a free slot, the one freed last if nobody interferes, or `None`. `link(i)` reads the link of slot `i`.
     ///
     /// # Cost
-    /// One read-modify-write; two when another thread takes the slot freed last at the same time.
+    /// One read-modify-write when a slot was given back since the last take, else two.
     #[inline]
     pub fn pop(&self, link: impl Fn(u32) -> u32) -> Option<u32> {
-        // Looked at first: an exchange that finds nothing would cost as much as one that does.
-        if self.last.load(Relaxed) != 0
-            && let Some(index) = self.last.swap(0, Acquire).checked_sub(1)
-        {
-            return Some(index);
+        match self.last.swap(0, Acquire).checked_sub(1) {
+            Some(index) => Some(index),
+            None => self.stack.pop(link),
         }
-        self.stack.pop(link)
     }
 
     /// Puts a slot back that the caller owns. `set_link(i, next)` stores the link of slot `i`.
     ///
     /// # Cost
-    /// As [`pop`](Self::pop).
+    /// One read-modify-write when a slot was taken since the last return, else two.
     #[inline]
     pub fn push(&self, index: u32, set_link: impl Fn(u32, u32)) {
-        let mut own = index;
-        if self.last.load(Relaxed) == 0 {
-            match self.last.swap(own + 1, AcqRel).checked_sub(1) {
-                // Another thread was faster. What it left is this thread's now.
-                Some(other) => own = other,
-                None => return,
-            }
-        }
+        // The one of before, if it was not taken since, is this thread's now.
+        let Some(own) = self.last.swap(index + 1, AcqRel).checked_sub(1) else { return };
         self.stack.push(own, |next| set_link(own, next));
     }
 

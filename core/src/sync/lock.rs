@@ -10,12 +10,12 @@ use super::Word;
 use crate::abi::pthread_mutex_t;
 use crate::hooks::{Hooks, Wait};
 
-const FREE: u32 = 0;
-const HELD: u32 = 1;
-const CONTENDED: u32 = 2;
+pub(super) const FREE: u32 = 0;
+pub(super) const HELD: u32 = 1;
+pub(super) const CONTENDED: u32 = 2;
 
 /// Rounds of looking before sleeping. A critical section of the core is some dozens of instructions.
-const SPINS: u32 = 64;
+pub(super) const SPINS: u32 = 64;
 
 /// Takes the lock in `word`, sleeping through `wait` when it is held. `wait` gets the value the word must still have for
 /// the caller to sleep. Gives `false` when `wait` reported that the deadline passed.

@@ -3,6 +3,7 @@
 //! Each protocol is written once, over the [`Word`] trait: the runtime instantiates it with core atomics, the model
 //! checker with its own. Nothing here knows what the words belong to.
 
+mod brief;
 mod free_slots;
 mod free_stack;
 mod gate;
@@ -15,6 +16,7 @@ mod word;
 #[cfg(test)]
 mod tests;
 
+pub use brief::{BriefGuard, acquire_brief, lock_brief, release_brief};
 pub use free_slots::FreeSlots;
 pub use free_stack::FreeStack;
 pub use gate::{Gate, GateWords, InFlight};

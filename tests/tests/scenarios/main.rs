@@ -33,6 +33,7 @@ mod ring;
 mod scratchpad;
 mod scratchpad_contiguous;
 mod scratchpad_cores;
+mod stay;
 mod striped_references;
 mod teardown;
 mod tensor_batches;
