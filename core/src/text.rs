@@ -7,8 +7,13 @@ pub(crate) fn prefix(text: &str, limit: usize) -> &str {
 }
 
 /// Writes as much of `text` as fits, and a NUL behind it. Bytes after the NUL stay what they were.
-#[inline]
 pub(crate) fn put(field: &mut [u8], text: &str) {
+    put_here(field, text);
+}
+
+/// [`put`] without a call, where every allocation passes.
+#[inline(always)]
+pub(crate) fn put_here(field: &mut [u8], text: &str) {
     let Some(room) = field.len().checked_sub(1) else { return };
     let text = if text.len() <= room { text } else { prefix(text, room) };
     copy_short(&mut field[..text.len()], text.as_bytes());

@@ -220,7 +220,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
                     (*raw).mem_usage_type = dma_mem_usage_type_t(request.usage as u32);
                     (*raw).tdram_channel = request.channel;
                     let hint = &raw mut (*raw).spare_44_hint;
-                    text::put(&mut *hint, request.hint);
+                    text::put_here(&mut *hint, request.hint);
                     (*raw).hint = hint.cast();
                     let device = self.arenas.devices.add(core.device as usize).as_ptr();
                     (*raw).cpy_buf = &raw mut (*device).device.cpy_bufs[core.core as usize];

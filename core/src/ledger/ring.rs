@@ -105,7 +105,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
             let text = &mut (*note).text;
             match hint {
                 // Not out of the node, where it was written a moment ago: the processor would wait for that.
-                Some(hint) => text::put(text, hint),
+                Some(hint) => text::put_here(text, hint),
                 None => {
                     text.copy_from_slice(&(&(*node).spare_44_hint)[..RING_TEXT]);
                     text[RING_TEXT - 1] = 0;
