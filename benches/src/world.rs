@@ -89,7 +89,6 @@ pub fn allocate<H: Hooks>(core: &Core<H>, request: &Allocation<'_>) -> Memory<H>
 ///
 /// # Panics
 /// When the runtime is closed.
-#[must_use]
 pub fn stay<H: Hooks>(world: World<H>) -> Stay<H> {
     world.stay().unwrap_or_else(|error| panic!("the runtime is closed: {error}"))
 }
