@@ -7,10 +7,13 @@
 //!
 //! Loom treats sequentially consistent accesses as acquire and release. The protocols use nothing stronger.
 
+mod brief;
+mod free_slots;
 mod free_stack;
 mod gate;
 mod lock;
 mod refs;
+mod slots;
 mod take;
 mod words;
 
