@@ -31,7 +31,8 @@ trait Ranges {
     type Range;
     /// Carves a range and puts it into `place`, which is empty; `false` when there is no room.
     fn carve(&mut self, bytes: u64, place: &mut Option<Self::Range>) -> bool;
-    fn give(&mut self, range: Self::Range);
+    /// Gives a range back that was carved and not given back since.
+    fn give(&mut self, range: &Self::Range);
 }
 
 /// Reservations on the null driver.
@@ -80,8 +81,8 @@ impl Ranges for Nrt {
         carved
     }
     #[inline]
-    fn give(&mut self, range: DeviceRange) {
-        give(&self.0, &range);
+    fn give(&mut self, range: &DeviceRange) {
+        give(&self.0, range);
     }
 }
 
@@ -93,8 +94,8 @@ impl Ranges for Allocator<u32> {
         place.is_some()
     }
     #[inline]
-    fn give(&mut self, range: Allocation<u32>) {
-        self.free(range);
+    fn give(&mut self, range: &Allocation<u32>) {
+        self.free(*range);
     }
 }
 
@@ -106,8 +107,8 @@ impl Ranges for RangeAllocator<u64> {
         place.is_some()
     }
     #[inline]
-    fn give(&mut self, range: Self::Range) {
-        self.free_range(range);
+    fn give(&mut self, range: &Self::Range) {
+        self.free_range(range.clone());
     }
 }
 
@@ -136,9 +137,9 @@ impl Ranges for Rlsf {
         place.is_some()
     }
     #[inline]
-    fn give(&mut self, range: Self::Range) {
+    fn give(&mut self, range: &Self::Range) {
         // SAFETY: a block of this allocator, given back once, with the alignment it came with.
-        unsafe { self.0.deallocate(range, 16) };
+        unsafe { self.0.deallocate(*range, 16) };
     }
 }
 
@@ -168,7 +169,7 @@ impl<A: Ranges> Ranges for Locked<A> {
         self.locked().carve(bytes, place)
     }
     #[inline]
-    fn give(&mut self, range: A::Range) {
+    fn give(&mut self, range: &A::Range) {
         self.locked().give(range);
     }
 }
@@ -194,7 +195,7 @@ impl<A: Ranges> Replay<A> {
         };
         let kept: Vec<_> = (0..script.kept).map(|_| (take(GRANULE), take(3 * GRANULE))).collect();
         for (_, hole) in kept {
-            hole.into_iter().for_each(|hole| allocator.give(hole));
+            hole.into_iter().for_each(|hole| allocator.give(&hole));
         }
         Alone(UnsafeCell::new(Self { allocator, live: (0..script.places).map(|_| None).collect(), at: 0 }))
     }
@@ -206,8 +207,11 @@ impl<A: Ranges> Replay<A> {
             let step = script.steps[self.at];
             self.at = if self.at + 1 == script.steps.len() { 0 } else { self.at + 1 };
             let place = &mut self.live[step.place as usize];
-            match place.take() {
-                Some(range) => self.allocator.give(range),
+            match place {
+                Some(range) => {
+                    self.allocator.give(range);
+                    *place = None;
+                }
                 None => assert!(self.allocator.carve(step.bytes, place), "no room for {} bytes", step.bytes),
             }
         }

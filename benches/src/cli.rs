@@ -13,7 +13,7 @@ use crate::models::Models;
 use crate::replay::Replay;
 use crate::report::{self, Measured};
 use crate::trace::Script;
-use crate::{bars, carve, drain, floor, html, machine, node, pool, world};
+use crate::{bars, carve, drain, floor, html, machine, node, pool, tail, world};
 
 const HELP: &str = "\
 Measures the memory core side by side with the original's shape in C and with allocators.
@@ -143,6 +143,7 @@ fn all<'a>(world: node::LinuxWorld, models: &'a Models, copies: &'a Copies) -> V
         .chain(drain::scenarios())
         .chain(carve::scenarios())
         .chain(copies.scenarios())
+        .chain(tail::scenarios(node::scenarios(world).into_iter().chain(models.scenarios()).chain(carve::scenarios())))
         .collect()
 }
 

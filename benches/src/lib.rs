@@ -33,5 +33,6 @@ pub mod pool;
 pub mod replay;
 pub mod report;
 pub mod stats;
+pub mod tail;
 pub mod trace;
 pub mod world;

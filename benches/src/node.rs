@@ -20,9 +20,6 @@ const NODE: Layout = match Layout::from_size_align(192, 16) {
     Err(_) => panic!("192 bytes, aligned to 16"),
 };
 
-/// The peer that passes the gate once for many operations.
-pub const STAYING: &str = "nrt, one stay";
-
 /// The peer that shows what a second thread costs.
 pub const ALONE: &str = "nrt, one thread alone";
 
@@ -35,7 +32,9 @@ pub fn scenarios(world: LinuxWorld) -> Vec<Scenario<'static>> {
     let pairs = |name, threads, places| scenario(world, name, threads, places, false);
     vec![
         pairs("node/1 thread", 1, [(0, 0); 2]),
+        staying(pairs("node/1 thread, one stay", 1, [(0, 0); 2]), world, false),
         scenario(world, "node/1 thread, 64 at a time", 1, [(0, 0); 2], true),
+        staying(scenario(world, "node/1 thread, 64 at a time, one stay", 1, [(0, 0); 2], true), world, true),
         pairs("node/2 threads, one core", 2, [(0, 0), (0, 0)]),
         pairs("node/2 threads, one device", 2, [(0, 0), (0, 1)]),
         pairs("node/2 threads, two devices", 2, [(0, 0), (1, 0)]),
@@ -67,24 +66,10 @@ fn scenario(world: LinuxWorld, name: &'static str, threads: usize, places: Place
             name: "nrt",
             touches: "static memory; zeroes nothing, writes about 205 B of a 256 B slot (node, hint and range), and per event \
                       64 B of ring and 40 B beside it (the text is copied); finds a stale handle",
-            locks: "memory lock of the core 2x; 9 atomic read-modify-writes in all",
+            locks: "gate 2x, memory lock of the core 2x; 6 atomic read-modify-writes in all",
             work: Box::new(move |thread, n| {
                 let request = black_box(world::allocation());
                 if burst { nrt_burst(&cores[thread], &request, n) } else { nrt_pairs(&cores[thread], &request, n) }
-            }),
-        },
-        Peer {
-            name: STAYING,
-            touches: "as nrt; the gate is passed once for a batch, with C, which has none, left out of the count",
-            locks: "memory lock of the core 2x; 4 atomic read-modify-writes in all",
-            work: Box::new(move |thread, n| {
-                let request = black_box(world::allocation());
-                let inside = world::stay(world);
-                if burst {
-                    staying_burst(&inside, &cores[thread], &request, n)
-                } else {
-                    staying_pairs(&inside, &cores[thread], &request, n)
-                }
             }),
         },
         Peer {
@@ -123,6 +108,21 @@ fn nrt_pairs(core: &Core<LinuxHooks>, request: &Allocation<'_>, n: u32) {
     for _ in 0..n {
         drop(world::allocate(core, request));
     }
+}
+
+/// The same with the gate passed once for a batch: C has no gate.
+fn staying(mut scenario: Scenario<'static>, world: LinuxWorld, burst: bool) -> Scenario<'static> {
+    let core = world::core(world, 0, 0);
+    scenario.peers[0] = Peer {
+        name: "nrt",
+        touches: "as without a stay, but for the gate, which is passed once for a batch",
+        locks: "memory lock of the core 2x; 2 atomic read-modify-writes in all",
+        work: Box::new(move |_, n| {
+            let (request, inside) = (black_box(world::allocation()), world::stay(world));
+            if burst { staying_burst(&inside, &core, &request, n) } else { staying_pairs(&inside, &core, &request, n) }
+        }),
+    };
+    scenario
 }
 
 fn staying_pairs(inside: &Stay<LinuxHooks>, core: &Core<LinuxHooks>, request: &Allocation<'_>, n: u32) {

@@ -85,6 +85,7 @@ pub fn json(results: &[Measured], effort: Effort) -> Value {
                 "batches": row.batches,
                 "slices": row.slices,
                 "disturbed_slices": row.disturbed,
+                "tail": row.tail,
                 "runs": effort.runs,
                 "touches": row.touches,
                 "locks": row.locks,

@@ -7,8 +7,13 @@ pub(crate) fn prefix(text: &str, limit: usize) -> &str {
 }
 
 /// Writes as much of `text` as fits, and a NUL behind it. Bytes after the NUL stay what they were.
-#[inline]
 pub(crate) fn put(field: &mut [u8], text: &str) {
+    put_here(field, text);
+}
+
+/// [`put`] without a call, where every allocation passes.
+#[inline(always)]
+pub(crate) fn put_here(field: &mut [u8], text: &str) {
     let Some(room) = field.len().checked_sub(1) else { return };
     let text = if text.len() <= room { text } else { prefix(text, room) };
     copy_short(&mut field[..text.len()], text.as_bytes());
@@ -18,25 +23,30 @@ pub(crate) fn put(field: &mut [u8], text: &str) {
 /// Copies some dozen bytes into a place of the same length.
 ///
 /// # Cost
-/// Pieces of 16 or 8 bytes, the last of which may overlap the one before; no call, as `memcpy` would be for a length that is
-/// known at run time only.
+/// Two pieces that may overlap, or several; no call, as `memcpy` would be for a length that is known at run time only.
 #[inline]
 fn copy_short(to: &mut [u8], from: &[u8]) {
     match from.len() {
-        16.. => copy_pieces::<16>(to, from),
-        8.. => copy_pieces::<8>(to, from),
-        _ => to.iter_mut().zip(from).for_each(|(to, from)| *to = *from),
+        0..8 => to.iter_mut().zip(from).for_each(|(to, from)| *to = *from),
+        8..16 => copy_ends::<8>(to, from),
+        16..=32 => copy_ends::<16>(to, from),
+        _ => {
+            for (to, from) in to.chunks_exact_mut(16).zip(from.chunks_exact(16)) {
+                to.copy_from_slice(from);
+            }
+            copy_ends::<16>(to, from);
+        }
     }
 }
 
-/// As [`copy_short`], in pieces of `N` bytes; there are at least `N`.
+/// Copies the first and the last `N` bytes; there are as many.
 #[inline]
-fn copy_pieces<const N: usize>(to: &mut [u8], from: &[u8]) {
-    for (to, from) in to.chunks_exact_mut(N).zip(from.chunks_exact(N)) {
-        to.copy_from_slice(from);
+fn copy_ends<const N: usize>(to: &mut [u8], from: &[u8]) {
+    if let (Some(to), Some(first)) = (to.first_chunk_mut::<N>(), from.first_chunk::<N>()) {
+        *to = *first;
     }
-    if let (Some(to), Some(from)) = (to.last_chunk_mut::<N>(), from.last_chunk::<N>()) {
-        *to = *from;
+    if let (Some(to), Some(last)) = (to.last_chunk_mut::<N>(), from.last_chunk::<N>()) {
+        *to = *last;
     }
 }
 

@@ -2,7 +2,6 @@
 #![allow(unsafe_code, reason = "shares a static between the threads behind a lock")]
 
 use core::cell::UnsafeCell;
-use core::sync::atomic::AtomicU32;
 
 use nrt_core::abi::pthread_mutex_t;
 use nrt_core::sync;

@@ -56,6 +56,7 @@ fn environment() -> Value {
         "rustc": env!("NRT_BENCH_RUSTC"),
         "arch": std::env::consts::ARCH,
         "event_clock": LinuxHooks::new().event_clock().is_some(),
+        "process_fence": LinuxHooks::new().fences_others(),
     })
 }
 
@@ -156,7 +157,7 @@ pub fn check(rows: &[Row]) -> Result<Vec<String>, String> {
         wrong.push("docs/worst-case.md is not what counts.json says".to_owned());
     }
     let here = environment();
-    if here["arch"] != committed["environment"]["arch"] || here["event_clock"] != committed["environment"]["event_clock"] {
+    if ["arch", "event_clock", "process_fence"].iter().any(|key| here[key] != committed["environment"][key]) {
         let reason = format!("counted on {}, this is {here}: nothing is compared", committed["environment"]);
         return if wrong.is_empty() { Ok(vec![reason]) } else { Err(wrong.join("\n")) };
     }

@@ -9,7 +9,7 @@ use crate::context::ResolvedCore;
 use crate::driver::{AllocRequest, Call, DeviceRange, Driver, Errno};
 use crate::error::{Cause, Error, OutOfMemory, Pool, Result};
 use crate::hooks::{Hooks, Level};
-use crate::ledger::{Action, Entry};
+use crate::ledger::Action;
 use crate::observer::{Operation, Subject, observed};
 use crate::status::Status;
 use crate::system::System;
@@ -84,6 +84,8 @@ impl<D: Driver, H: Hooks> System<D, H> {
 
     /// # Safety
     /// As [`dmem_alloc_on`](Self::dmem_alloc_on).
+    // Not inlined, so that the closure around it is: its arguments go in registers then.
+    #[inline(never)]
     unsafe fn dmem_alloc_unobserved(
         &self,
         core: &ResolvedCore,
@@ -218,13 +220,13 @@ impl<D: Driver, H: Hooks> System<D, H> {
                     (*raw).mem_usage_type = dma_mem_usage_type_t(request.usage as u32);
                     (*raw).tdram_channel = request.channel;
                     let hint = &raw mut (*raw).spare_44_hint;
-                    text::put(&mut *hint, request.hint);
+                    text::put_here(&mut *hint, request.hint);
                     (*raw).hint = hint.cast();
                     let device = self.arenas.devices.add(core.device as usize).as_ptr();
                     (*raw).cpy_buf = &raw mut (*device).device.cpy_bufs[core.core as usize];
                     (*raw).ref_count.store(1, Relaxed);
                     self.link(allocator, node);
-                    self.ledger_add(core, raw, Entry { action: Action::Alloc, hint: Some(request.hint) });
+                    self.ledger_add(core, raw, Action::Alloc, Some(request.hint));
                 }
                 let live = &self.arenas.core(core.device, core.core).live_nodes;
                 live.store(live.load(Relaxed) + 1, Release);

@@ -12,7 +12,7 @@ use crate::context::ResolvedCore;
 use crate::driver::{Call, Driver, DriverResult, Errno};
 use crate::error::{Error, Result};
 use crate::hooks::{Hooks, Level};
-use crate::ledger::{Action, Entry};
+use crate::ledger::Action;
 use crate::observer::{Operation, Subject, observed};
 use crate::system::System;
 use crate::text;
@@ -91,7 +91,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
             unsafe {
                 let raw = node.as_ptr();
                 (*raw).ref_count.store(0, Relaxed);
-                self.ledger_add(core, raw, Entry { action: Action::Free, hint: None });
+                self.ledger_add(core, raw, Action::Free, None);
                 self.unlink(node);
                 self.arenas.nodes.end_life(index);
                 side.live_nodes.store(side.live_nodes.load(Relaxed) - 1, Release);

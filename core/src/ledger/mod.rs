@@ -7,7 +7,6 @@
 mod merge;
 mod ring;
 
-pub(crate) use ring::Entry;
 pub use ring::{Action, Event};
 
 use core::ptr::null_mut;
@@ -41,12 +40,12 @@ impl<D: Driver, H: Hooks> System<D, H> {
         unsafe { &raw mut (*core.mla.as_ptr()).dmem_logger }
     }
 
-    /// Books an allocation or a release of `node`.
+    /// Books an allocation or a release of `node`, which is called `hint`; `None` = by the name in it.
     ///
     /// # Safety
     /// The caller holds the memory lock of `core`, and `node` is a live node of that core with all fields written.
     #[inline]
-    pub(crate) unsafe fn ledger_add(&self, core: &ResolvedCore, node: *const dmem_t, entry: Entry<'_>) {
+    pub(crate) unsafe fn ledger_add(&self, core: &ResolvedCore, node: *const dmem_t, action: Action, hint: Option<&str>) {
         // SAFETY: by contract; the counters are atomics inside the device's record.
         unsafe {
             let side = self.arenas.core(core.device, core.core);
@@ -58,7 +57,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
                 debug_assert!(channel < 4 && usage < TOTAL);
                 let on_channel = &side.channel_bytes[channel];
                 // A release is the addition of the two's complement: one path, no branch on the action.
-                let bytes = match entry.action {
+                let bytes = match action {
                     Action::Alloc => (*node).allocated_size,
                     Action::Free => (*node).allocated_size.wrapping_neg(),
                 };
@@ -68,7 +67,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
                 held = [before, before.wrapping_add(bytes as u64)];
                 on_channel.store(held[1], Relaxed);
             }
-            self.ring_push(core, node, entry, held);
+            self.ring_push(core, node, action, hint, held);
         }
     }
 

@@ -34,14 +34,6 @@ fn prefetch(place: NonNull<u8>) {
     let _ = place;
 }
 
-/// What is booked about a node besides what stands in it.
-#[derive(Clone, Copy)]
-pub(crate) struct Entry<'a> {
-    pub(crate) action: Action,
-    /// What the node is called; `None` = by the name in it.
-    pub(crate) hint: Option<&'a str>,
-}
-
 /// One event of a ring, copied out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
@@ -87,7 +79,14 @@ impl<D: Driver, H: Hooks> System<D, H> {
     /// # Safety
     /// As [`System::ledger_add`].
     #[inline]
-    pub(super) unsafe fn ring_push(&self, core: &ResolvedCore, node: *const dmem_t, entry: Entry<'_>, held: [u64; 2]) {
+    pub(super) unsafe fn ring_push(
+        &self,
+        core: &ResolvedCore,
+        node: *const dmem_t,
+        action: Action,
+        hint: Option<&str>,
+        held: [u64; 2],
+    ) {
         let side = self.arenas.core(core.device, core.core);
         let ring = self.arenas.ring(core.device);
         let (start, len) = (side.ring_start.load(Relaxed), side.ring_len.load(Relaxed));
@@ -104,16 +103,16 @@ impl<D: Driver, H: Hooks> System<D, H> {
             (*note).stamp = self.event_stamp(core.device);
             (*note).held = held;
             let text = &mut (*note).text;
-            match entry.hint {
+            match hint {
                 // Not out of the node, where it was written a moment ago: the processor would wait for that.
-                Some(hint) => text::put(text, hint),
+                Some(hint) => text::put_here(text, hint),
                 None => {
                     text.copy_from_slice(&(&(*node).spare_44_hint)[..RING_TEXT]);
                     text[RING_TEXT - 1] = 0;
                 }
             }
             let line: *mut dma_mem_log_entry_t = ring.entries.add(slot).as_ptr();
-            (*line).action = dmem_action(entry.action as u32);
+            (*line).action = dmem_action(action as u32);
             (*line).mem_loc = dma_mem_location_t((*node).mem_type.0);
             (*line).mem_usage = dma_mem_usage_type_t((*node).mem_usage_type.0);
             (*line).tdram_channel = (*node).tdram_channel;

@@ -106,7 +106,7 @@ impl<'r, D: Driver, H: Hooks> Dmem<'r, D, H> {
 
 impl<D: Driver, H: Hooks> Dmem<'_, D, H> {
     /// Gives the reference back. Once, and by someone inside.
-    #[inline]
+    #[inline(always)]
     fn give_back(&mut self) {
         if let Ok(node) = self.node() {
             // SAFETY: the reference is this handle's, which is used no more.
@@ -115,7 +115,7 @@ impl<D: Driver, H: Hooks> Dmem<'_, D, H> {
     }
 
     /// Drops the handle without passing the gate again, if the caller is inside this runtime.
-    #[inline]
+    #[inline(always)]
     pub(super) fn drop_inside(self, runtime: &Runtime<D, H>) {
         if core::ptr::eq(self.runtime, runtime) {
             let mut once = ManuallyDrop::new(self);

@@ -68,7 +68,8 @@ impl<'r, D: Driver, H: Hooks> Inside<'r, D, H> {
     ///
     /// # Cost
     /// One round of the core's memory lock, two read-modify-writes, besides the driver's work.
-    #[inline]
+    // Inlined, so that the handle is made where it is kept instead of being handed over through memory.
+    #[inline(always)]
     pub fn allocate(&self, core: &LogicalCore<'r, D, H>, relative: u32, allocation: &Allocation<'_>) -> Result<Dmem<'r, D, H>> {
         if !core::ptr::eq(core.runtime, self.runtime) {
             return Err(Error::new(Status::InvalidHandle, Cause::StaleHandle));
@@ -80,7 +81,7 @@ impl<'r, D: Driver, H: Hooks> Inside<'r, D, H> {
     ///
     /// # Cost
     /// As [`allocate`](Self::allocate) when it is the last reference, else one read-modify-write.
-    #[inline]
+    #[inline(always)]
     pub fn release(&self, memory: Dmem<'r, D, H>) {
         memory.drop_inside(self.runtime);
     }

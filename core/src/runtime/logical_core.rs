@@ -212,7 +212,7 @@ impl<'r, D: Driver, H: Hooks> LogicalCore<'r, D, H> {
         self.allocate_inside(relative, allocation)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn allocate_inside(&self, relative: u32, allocation: &Allocation<'_>) -> Result<Dmem<'r, D, H>> {
         let core = self.resolve(relative)?;
         let system = &self.runtime.system;

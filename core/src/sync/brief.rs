@@ -84,9 +84,15 @@ impl<H: Hooks> Drop for BriefGuard<'_, H> {
             release(word)
         };
         if wake {
-            self.hooks.wake(word.as_ptr(), 1);
+            wake_one(self.hooks, word.as_ptr());
         }
     }
+}
+
+/// Wakes one who waits for the lock.
+#[cold]
+fn wake_one<H: Hooks>(hooks: &H, word: *const u32) {
+    hooks.wake(word, 1);
 }
 
 /// Takes a lock that is only ever taken this way, however long it takes.

@@ -33,6 +33,7 @@ mod ring;
 mod scratchpad;
 mod scratchpad_contiguous;
 mod scratchpad_cores;
+mod stay;
 mod teardown;
 mod tensor_batches;
 mod tensor_fences;

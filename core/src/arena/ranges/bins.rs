@@ -122,6 +122,16 @@ impl Bins {
     /// The run is the caller's and in its bin, with the size it was put in with.
     #[inline]
     pub(super) unsafe fn unlink(&mut self, runs: &SlotPool<Run>, index: u32) {
+        // SAFETY: by contract.
+        unsafe { self.unlink_from(runs, index, || Bin::of((*runs.pointer(index).as_ptr()).granules())) }
+    }
+
+    /// As [`unlink`](Self::unlink); `bin` gives its bin, and is asked only if the run is the first there.
+    ///
+    /// # Safety
+    /// As [`unlink`](Self::unlink).
+    #[inline]
+    pub(super) unsafe fn unlink_from(&mut self, runs: &SlotPool<Run>, index: u32, bin: impl FnOnce() -> Bin) {
         let raw = runs.pointer(index).as_ptr();
         // SAFETY: as in `insert`; neighbours in the bin are free runs of the same owner.
         unsafe {
@@ -133,7 +143,7 @@ impl Bins {
                 (*runs.pointer(previous - 1).as_ptr()).next = next;
                 return;
             }
-            let bin = Bin::of((*raw).granules());
+            let bin = bin();
             self.heads[bin.power as usize][bin.part as usize] = next;
             if next == 0 {
                 self.parts[bin.power as usize] &= !(1 << bin.part);

@@ -170,26 +170,26 @@ impl RangePool {
         if granules > MAX_GRANULES {
             return Err(NoRange::Room);
         }
-        let index = match self.certain(granules.saturating_add(align / GRANULE - 1)) {
-            Some(index) => index,
+        let (index, bin) = match self.certain(granules.saturating_add(align / GRANULE - 1)) {
+            Some(found) => found,
             None => self.near(runs, bytes, align).ok_or(NoRange::Room)?,
         };
         self.step();
-        // SAFETY: a free run of this pool, which `certain` or `near` found to be large enough.
-        unsafe { self.cut(runs, index, bytes, align, asked) }
+        // SAFETY: a free run of this pool in its bin, which `certain` or `near` found to be large enough.
+        unsafe { self.cut(runs, (index, bin), bytes, align, asked) }
     }
 
-    /// A run of the lowest bin all of whose runs have at least so many granules.
+    /// A run of the lowest bin all of whose runs have at least so many granules, and that bin.
     #[inline]
-    fn certain(&self, granules: u64) -> Option<u32> {
+    fn certain(&self, granules: u64) -> Option<(u32, Bin)> {
         if granules > MAX_GRANULES {
             return None;
         }
-        self.bins.occupied_from(Bin::above(granules)).map(|bin| self.bins.head(bin) - 1)
+        self.bins.occupied_from(Bin::above(granules)).map(|bin| (self.bins.head(bin) - 1, bin))
     }
 
-    /// The first of a few runs that happens to be large enough, beginning with the smallest ones that can be.
-    fn near(&mut self, runs: &SlotPool<Run>, bytes: u64, align: u64) -> Option<u32> {
+    /// The first of a few runs that happens to be large enough, beginning with the smallest ones that can be, and its bin.
+    fn near(&mut self, runs: &SlotPool<Run>, bytes: u64, align: u64) -> Option<(u32, Bin)> {
         let mut bin = self.bins.occupied_from(Bin::of(bytes / GRANULE))?;
         let mut index = self.bins.head(bin);
         for _ in 0..LOOKS {
@@ -198,7 +198,7 @@ impl RangePool {
             let run = unsafe { runs.pointer(index - 1).as_ref() };
             let end = aligned(run.start, align).and_then(|start| start.checked_add(bytes));
             if end.is_some_and(|end| end <= run.start + run.bytes) {
-                return Some(index - 1);
+                return Some((index - 1, bin));
             }
             index = run.next;
             if index == 0 {
@@ -212,9 +212,16 @@ impl RangePool {
     /// Cuts a range out of a free run; what is left in front and behind stays free.
     ///
     /// # Safety
-    /// A free run of this pool in which the aligned range fits.
+    /// A free run of this pool in which the aligned range fits, and the bin it is in.
     #[inline]
-    unsafe fn cut(&mut self, runs: &SlotPool<Run>, index: u32, bytes: u64, align: u64, asked: u64) -> Result<Carved, NoRange> {
+    unsafe fn cut(
+        &mut self,
+        runs: &SlotPool<Run>,
+        (index, bin): (u32, Bin),
+        bytes: u64,
+        align: u64,
+        asked: u64,
+    ) -> Result<Carved, NoRange> {
         // SAFETY: by contract; records just taken are this pool's alone; neighbours in address are runs of this pool.
         unsafe {
             let raw = runs.pointer(index).as_ptr();
@@ -234,17 +241,22 @@ impl RangePool {
                 return Err(NoRange::Records);
             };
             let span = (*raw).span.load(Relaxed);
-            self.unlink(runs, index);
+            self.step();
+            self.bins.unlink_from(runs, index, || bin);
+            // One free run less, and what is left of it.
+            self.sums.free_runs = self.sums.free_runs - 1 + u32::from(front != 0) + u32::from(back != 0);
             if front != 0 {
                 (*raw).bytes = front;
-                self.insert(runs, index);
+                self.step();
+                self.bins.insert(runs, index);
                 self.describe(runs, for_range, span, start, bytes);
                 self.join_behind(runs, index, for_range);
             }
             if let Some(back_run) = for_back {
                 self.describe(runs, back_run, span, start + bytes, back);
                 self.join_behind(runs, for_range, back_run);
-                self.insert(runs, back_run);
+                self.step();
+                self.bins.insert(runs, back_run);
             }
             let carved = runs.pointer(for_range).as_ptr();
             (*carved).bytes = bytes;
