@@ -263,7 +263,7 @@ fn slots_have_one_owner(pop: impl Fn() -> Option<u32> + Sync, push: impl Fn(u32)
         held
     };
     let mut all = thread::scope(|scope| {
-        let threads = [scope.spawn(&work), scope.spawn(&work)];
+        let threads = [scope.spawn(work), scope.spawn(work)];
         threads.map(|thread| thread.join().unwrap()).concat()
     });
     while let Some(index) = pop() {
