@@ -42,7 +42,8 @@ pub unsafe trait Hooks: Sync {
     /// Wakes up to `count` threads that sleep on `word`.
     fn wake(&self, word: *const u32, count: u32);
 
-    /// Whether [`fence_others`](Hooks::fence_others) is to be had. Once it is, it stays so.
+    /// Whether [`fence_others`](Hooks::fence_others) is to be had: the same answer to all threads, at all times. A thread told yes
+    /// gives locks back so that it may overlook a sleeper who was told no and had nobody fence.
     #[inline]
     fn fences_others(&self) -> bool {
         false

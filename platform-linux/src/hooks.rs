@@ -70,7 +70,7 @@ unsafe impl Hooks for LinuxHooks {
     }
 
     fn fence_others(&self) -> bool {
-        self.fence.execute()
+        ProcessFence::execute()
     }
 
     fn now_ns(&self) -> u64 {

@@ -21,32 +21,55 @@ impl ProcessFence {
         Self { state: AtomicU8::new(UNKNOWN) }
     }
 
-    /// Whether the process is registered for it. Linux 4.14 has it; a filter of system calls may not let it pass.
+    /// Whether threads rely on it; the same answer for ever. Linux 4.14 has it; a filter of system calls may not let it pass.
     #[inline]
     pub(crate) fn available(&self) -> bool {
         match self.state.load(Relaxed) {
             PRESENT => true,
             ABSENT => false,
-            _ => self.register(),
+            _ => self.decide(register()),
         }
     }
 
     /// Has all running threads of the process fence. Some microseconds: it interrupts their processors.
-    pub(crate) fn execute(&self) -> bool {
+    pub(crate) fn execute() -> bool {
         match membarrier(MembarrierCommand::PrivateExpedited) {
             Ok(()) => true,
             // A child of the process that was registered.
-            Err(Errno::PERM) => self.register() && membarrier(MembarrierCommand::PrivateExpedited).is_ok(),
+            Err(Errno::PERM) => register() && membarrier(MembarrierCommand::PrivateExpedited).is_ok(),
             Err(_) => false,
         }
     }
 
+    /// Decides it once for all threads: one that does not have others fence must not meet one that relies on it. A thread whose
+    /// own attempt fails, for want of memory or by a filter of its own, relies on it with the others, and is told when it executes.
     #[cold]
-    fn register(&self) -> bool {
-        let registered = membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok();
-        // Nothing is withdrawn that was promised: threads may rely on it already.
+    fn decide(&self, registered: bool) -> bool {
         let found = if registered { PRESENT } else { ABSENT };
-        let known = self.state.compare_exchange(UNKNOWN, found, Relaxed, Relaxed).err();
-        registered && known.is_none_or(|known| known == PRESENT)
+        let known = self.state.compare_exchange(UNKNOWN, found, Relaxed, Relaxed);
+        known.map_or_else(|known| known, |_| found) == PRESENT
+    }
+}
+
+/// Has the kernel keep the process in mind.
+fn register() -> bool {
+    membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ProcessFence;
+
+    /// Threads that ask for the first time at the same time, of which some could not register.
+    #[test]
+    fn the_first_answer_is_that_of_all() {
+        for first in [true, false] {
+            let fence = ProcessFence::new();
+            assert_eq!(fence.decide(first), first);
+            for registered in [true, false] {
+                assert_eq!(fence.decide(registered), first, "registered: {registered}, after a thread that was told {first}");
+                assert_eq!(fence.available(), first);
+            }
+        }
     }
 }

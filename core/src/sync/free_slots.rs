@@ -7,7 +7,7 @@
 //! An index is in one place only: an exchange that puts one in takes out what was there, and that is its finder's, who puts it
 //! on the stack. So slots are taken in the reverse order of their return, as from the stack alone.
 
-use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use core::sync::atomic::Ordering::{AcqRel, Relaxed};
 
 use super::{FreeStack, Word};
 
@@ -33,7 +33,8 @@ impl<'a, W: Word<Int = u64>, L: Word<Int = u32>> FreeSlots<'a, W, L> {
     /// One read-modify-write when a slot was given back since the last take, else two.
     #[inline]
     pub fn pop(&self, link: impl Fn(u32) -> u32) -> Option<u32> {
-        match self.last.swap(0, Acquire).checked_sub(1) {
+        // Release: who finds the word empty next sees what this thread put on the stack before, and does not miss it there.
+        match self.last.swap(0, AcqRel).checked_sub(1) {
             Some(index) => Some(index),
             None => self.stack.pop(link),
         }

@@ -1,5 +1,8 @@
 //! Words spread over cache lines, so that threads do not meet on one.
 
+#[cfg(test)]
+mod tests;
+
 /// A word on a cache line of its own.
 #[repr(C, align(64))]
 pub struct Stripe<W>(pub W);
@@ -19,7 +22,7 @@ pub fn own_stripe() -> usize {
 /// A thread's stack is its own, so an address on it tells threads apart well enough. Stacks often lie side by side and are all of
 /// one size: the three terms spread neighbours of 256 KiB, 2 MiB and 8 MiB, and what lies between.
 #[inline]
-pub(super) const fn stripe_of(stack_address: usize) -> usize {
+const fn stripe_of(stack_address: usize) -> usize {
     let place = stack_address >> 18;
     place.wrapping_add(place >> 3).wrapping_add(place >> 5)
 }

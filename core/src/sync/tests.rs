@@ -1,14 +1,16 @@
 //! The protocols under real threads: what the model checker cannot do is run them a million times on real hardware.
 
 use core::cell::UnsafeCell;
-use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, fence};
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 use std::{thread, vec, vec::Vec};
 
-use super::stripe::stripe_of;
-use super::{FreeStack, GateWords, acquire, all_outstanding, begin_drain_all, enter, leave, release, wait_all_drained};
+use super::{
+    FreeSlots, FreeStack, GateWords, acquire, acquire_brief, all_outstanding, begin_drain_all, enter, leave, release,
+    release_brief, wait_all_drained,
+};
 use crate::hooks::Wait;
 
 /// Operations of each thread.
@@ -104,6 +106,56 @@ fn lock_survives_those_who_give_up() {
     assert_eq!(unsafe { *counter.0.get() }, patient + hasty);
 }
 
+/// Two threads over a lock for brief critical sections; `fence` stands on both sides, `give` gets the number of the entry.
+fn brief_lock_excludes(fence: fn(), give: impl Fn(u64, &AtomicU32, &AtomicU32) -> bool + Sync) {
+    let word = AtomicU32::new(0);
+    let waiting = AtomicU32::new(0);
+    let futex = Futex::new();
+    let counter = Guarded(UnsafeCell::new(0_u64));
+    let counter = &counter;
+    let count = || {
+        for entry in 0..OPERATIONS {
+            // Few looks, so that there are sleepers.
+            acquire_brief(&word, &waiting, 1, fence, |expected| {
+                futex.wait(|| word.load(Relaxed) == expected);
+            });
+            // SAFETY: the lock is held.
+            unsafe { *counter.0.get() += 1 };
+            if give(entry, &word, &waiting) {
+                futex.wake_one();
+            }
+        }
+    };
+    thread::scope(|scope| {
+        scope.spawn(count);
+        scope.spawn(count);
+    });
+    assert_eq!(word.load(Relaxed), 0, "the lock is not free");
+    assert_eq!(waiting.load(Relaxed), 0, "somebody still counts as waiting");
+    // SAFETY: the threads are joined.
+    assert_eq!(unsafe { *counter.0.get() }, 2 * OPERATIONS);
+}
+
+#[test]
+fn brief_lock_excludes_when_given_back_by_store() {
+    let fence = || fence(SeqCst);
+    brief_lock_excludes(fence, |_, word, waiting| release_brief(word, waiting, fence));
+}
+
+#[test]
+fn brief_lock_excludes_when_given_back_by_exchange() {
+    brief_lock_excludes(|| (), |_, word, _| release(word));
+}
+
+#[test]
+fn brief_lock_excludes_when_given_back_both_ways() {
+    let fence = || fence(SeqCst);
+    let give = |entry, word: &_, waiting: &_| {
+        if entry % 3 == 0 { release(word) } else { release_brief(word, waiting, fence) }
+    };
+    brief_lock_excludes(fence, give);
+}
+
 /// The taker uses the words of the object in turn.
 fn drained_objects_are_not_in_use<const WORDS: usize>() {
     let key = AtomicU64::new(0);
@@ -173,39 +225,35 @@ fn drained_objects_with_striped_counts_are_not_in_use() {
     drained_objects_are_not_in_use::<3>();
 }
 
-/// Threads whose stacks lie side by side, wherever the first one lies and however far each thread is down its stack.
+const SLOTS: u32 = 3;
+
 #[test]
-fn neighbours_have_different_stripes() {
-    for stripes in [8, 16] {
-        for step in [256 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20, 8 << 20].map(|bytes: usize| bytes + 4096) {
-            let (mut alone, mut places) = (0, 0);
-            for base in (0x7f00_0000_0000..).step_by(0x123_4560).take(2000) {
-                let used = |thread: usize| (base - thread * step - thread * 1712 % 8192) & !15;
-                let stripe: [usize; 4] = core::array::from_fn(|thread| stripe_of(used(thread)) % stripes);
-                places += 1;
-                let mut different = stripe;
-                different.sort_unstable();
-                alone += usize::from(different.windows(2).all(|pair| pair[0] != pair[1]));
-                // Four in a row are never on fewer than three.
-                let on = 1 + different.windows(2).filter(|pair| pair[0] != pair[1]).count();
-                assert!(on >= 3, "stacks {step:#x} apart from {base:#x}: stripes {stripe:?} of {stripes}");
-            }
-            assert!(
-                alone * 3 > places,
-                "stacks {step:#x} apart: {alone} of {places} times four threads on four of {stripes} stripes"
-            );
-        }
-    }
+fn slots_of_the_stack_have_one_owner() {
+    let head = AtomicU64::new(0);
+    let links = [const { AtomicU32::new(0) }; SLOTS as usize];
+    let stack = FreeStack::new(&head);
+    slots_have_one_owner(
+        || stack.pop(|index| links[index as usize].load(Relaxed)),
+        |index| stack.push(index, |next| links[index as usize].store(next, Relaxed)),
+    );
 }
 
 #[test]
-fn free_slots_have_one_owner() {
-    const SLOTS: u32 = 3;
+fn slots_with_the_last_one_in_a_word_have_one_owner() {
     let head = AtomicU64::new(0);
+    let last = AtomicU32::new(0);
     let links = [const { AtomicU32::new(0) }; SLOTS as usize];
+    let slots = FreeSlots::new(&head, &last);
+    slots_have_one_owner(
+        || slots.pop(|index| links[index as usize].load(Relaxed)),
+        |index| slots.push(index, |slot, next| links[slot as usize].store(next, Relaxed)),
+    );
+    assert!(slots.is_empty());
+}
+
+/// Two threads take and give; at the end all slots are there, once, and taken.
+fn slots_have_one_owner(pop: impl Fn() -> Option<u32> + Sync, push: impl Fn(u32) + Sync) {
     let owned = [const { AtomicBool::new(false) }; SLOTS as usize];
-    let pop = || FreeStack::new(&head).pop(|index| links[index as usize].load(Relaxed));
-    let push = |index: u32| FreeStack::new(&head).push(index, |next| links[index as usize].store(next, Relaxed));
     for index in 0..SLOTS {
         push(index);
     }

@@ -5,12 +5,16 @@
 //! that must hold in every execution, and the same programs with one seeded bug, which loom must find: else the program
 //! proves nothing. Each test says on standard error how many executions it took.
 //!
-//! Loom treats sequentially consistent accesses as acquire and release. The protocols use nothing stronger.
+//! Loom treats sequentially consistent accesses as acquire and release. The protocols use nothing stronger, but for the fence of
+//! the brief lock, which loom knows.
 
+mod brief;
+mod free_slots;
 mod free_stack;
 mod gate;
 mod lock;
 mod refs;
+mod slots;
 mod stripes;
 mod take;
 mod words;

@@ -14,15 +14,31 @@ pub(crate) trait Bug: Send + Sync + 'static {
     fn order(_operation: u8, asked: Ordering) -> Ordering {
         asked
     }
+    /// As [`order`](Self::order), for an exchange that writes `value`.
+    fn order_of_swap(_value: u64, asked: Ordering) -> Ordering {
+        Self::order(SWAP, asked)
+    }
     /// The bits that are kept of what is compared with and written by an exchange.
     const EXCHANGED: u64 = u64::MAX;
     /// Whether adding 0, which the protocol does for the order it brings, is a load.
     const ADDING_NOTHING_LOADS: bool = false;
+    /// Whether a load adds 0, so that loom tries every order of it and the other accesses. Of a load it keeps in mind only the last
+    /// one: a change that follows another load of the same word is not tried in front of the earlier ones. What is loaded is
+    /// never old then, so this is beside, not in place of, the word as it is.
+    const LOADING_ADDS: bool = false;
+    /// Whether a store is an exchange whose answer nobody gets, which is no bug: see `brief.rs`.
+    const STORING_EXCHANGES: bool = false;
 }
 
 /// The protocol as it is.
 pub(crate) struct AsWritten;
 impl Bug for AsWritten {}
+
+/// The protocol as it is, in every order of loads and changes.
+pub(crate) struct InEveryOrder;
+impl Bug for InEveryOrder {
+    const LOADING_ADDS: bool = true;
+}
 
 pub(crate) const LOAD: u8 = 0;
 pub(crate) const STORE: u8 = 1;
@@ -56,13 +72,17 @@ macro_rules! word {
             type Int = $int;
 
             fn load(&self, order: Ordering) -> $int {
-                self.0.load(B::order(LOAD, order))
+                if B::LOADING_ADDS { self.0.fetch_add(0, B::order(LOAD, order)) } else { self.0.load(B::order(LOAD, order)) }
             }
             fn store(&self, value: $int, order: Ordering) {
-                self.0.store(value, B::order(STORE, order));
+                if B::STORING_EXCHANGES {
+                    self.0.swap(value, B::order(STORE, order));
+                } else {
+                    self.0.store(value, B::order(STORE, order));
+                }
             }
             fn swap(&self, value: $int, order: Ordering) -> $int {
-                self.0.swap(value, B::order(SWAP, order))
+                self.0.swap(value, B::order_of_swap(u64::from(value), order))
             }
             fn compare_exchange(&self, current: $int, new: $int, success: Ordering, failure: Ordering) -> Result<$int, $int> {
                 let kept = B::EXCHANGED as $int;
