@@ -20,7 +20,7 @@ fn every_group_runs_and_leaves_nothing_behind() {
     let groups: std::collections::BTreeSet<_> = results.iter().filter_map(|measured| measured.name.split('/').next()).collect();
     assert_eq!(
         groups.into_iter().collect::<Vec<_>>(),
-        ["acquire", "carve", "copy", "drain", "floor", "look-up", "model", "node", "pool"]
+        ["acquire", "carve", "copy", "drain", "floor", "look-up", "model", "node", "pool", "tail"]
     );
     for measured in &results {
         assert_eq!(measured.rows.is_some(), measured.threads <= processors().len(), "{}", measured.name);
