@@ -12,7 +12,8 @@
 //! the fence: it is visible when the waiter goes on, whose exchange finds the lock free. A thread that gives back later looks
 //! later, too. The model checker has the fence on both sides in its place (`tests/tests/loom`).
 //!
-//! Where the platform has no such service, giving back is the exchange, which needs no number; both ways may meet on one lock.
+//! Where the platform has no such service, giving back is the exchange, which needs no number. Both ways may meet on one lock as long
+//! as all who wait have others fence. The whole argument: `docs/concurrency.md`.
 
 use core::hint::spin_loop;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};

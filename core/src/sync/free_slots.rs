@@ -5,7 +5,8 @@
 //! even a look at the word before the exchange would be waited for. Who finds no slot in the word goes to the stack.
 //!
 //! An index is in one place only: an exchange that puts one in takes out what was there, and that is its finder's, who puts it
-//! on the stack. So slots are taken in the reverse order of their return, as from the stack alone.
+//! on the stack. So slots are taken in the reverse order of their return, as from the stack alone. On that way the slot is in nobody's
+//! reach: see [`FreeSlots::pop`]. Why this is right: `docs/concurrency.md`.
 
 use core::sync::atomic::Ordering::{AcqRel, Relaxed};
 
@@ -28,6 +29,9 @@ impl<'a, W: Word<Int = u64>, L: Word<Int = u32>> FreeSlots<'a, W, L> {
     }
 
     /// Takes a free slot, the one freed last if nobody interferes, or `None`. `link(i)` reads the link of slot `i`.
+    ///
+    /// # Concurrency
+    /// `None` says that no slot was free, or that the free ones were in the hands of threads inside [`push`](Self::push), one in each.
     ///
     /// # Cost
     /// One read-modify-write when a slot was given back since the last take, else two.
