@@ -2,9 +2,10 @@
 
 use std::cell::UnsafeCell;
 use std::fmt;
+use std::hint::{black_box, spin_loop};
 use std::ptr::NonNull;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::{AtomicU32, AtomicU64, compiler_fence};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
@@ -277,6 +278,65 @@ fn threads_fence_where_the_kernel_says_so() {
     thread::scope(|threads| {
         threads.spawn(|| assert_eq!((hooks.fences_others(), hooks.fence_others()), (kernel_has_it(), kernel_has_it())));
     });
+}
+
+/// The two sides of the lock alone, as close together as can be: one stores, then looks, and the processor may let the look pass;
+/// the other adds, has the first fence, then looks. One of them sees the other.
+#[test]
+fn a_look_does_not_pass_a_store_when_another_has_it_fence() {
+    const ROUNDS: u32 = 50_000;
+    #[repr(align(128))]
+    struct Line(AtomicU32);
+    let hooks = LinuxHooks::new();
+    if !hooks.fences_others() {
+        eprintln!("not shown: the kernel has nobody fence");
+        return;
+    }
+    let [word, waiting, arrived, overlooked] = [const { Line(AtomicU32::new(0)) }; 4];
+    let meet = |times: u32| {
+        arrived.0.fetch_add(1, AcqRel);
+        while arrived.0.load(Acquire) < 2 * times {
+            // Both go on at once where there are two processors, and go on at all where there is one.
+            for _ in 0..100 {
+                spin_loop();
+                if arrived.0.load(Relaxed) >= 2 * times {
+                    break;
+                }
+            }
+            if arrived.0.load(Relaxed) < 2 * times {
+                thread::yield_now();
+            }
+        }
+    };
+    let lost = thread::scope(|threads| {
+        threads.spawn(|| {
+            for round in 1..=ROUNDS {
+                meet(2 * round - 1);
+                word.0.store(round, Release);
+                compiler_fence(SeqCst);
+                overlooked.0.store(u32::from(waiting.0.load(Relaxed) != round), Relaxed);
+                meet(2 * round);
+            }
+        });
+        let waiter = threads.spawn(|| {
+            let mut lost = 0;
+            for round in 1..=ROUNDS {
+                meet(2 * round - 1);
+                // Sooner or later than the other by all that fits between a store and its arrival.
+                for _ in 0..round % 24 {
+                    black_box(round);
+                }
+                waiting.0.fetch_add(1, Relaxed);
+                let fenced = hooks.fence_others();
+                let held = word.0.load(Acquire) != round;
+                meet(2 * round);
+                lost += u32::from(fenced && held && overlooked.0.load(Relaxed) == 1);
+            }
+            lost
+        });
+        waiter.join().unwrap()
+    });
+    assert_eq!(lost, 0, "rounds of {ROUNDS} in which neither saw the other");
 }
 
 /// A child inherits what its parent found out, and locks that others sleep on who are not there.
