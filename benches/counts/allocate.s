@@ -7,182 +7,178 @@
     push r13
     push r12
     push rbx
-    sub rsp,98h
+    sub rsp,0A8h
     mov rbx,[rsi]
-    lea r8,[rsp+10h]
+    lea r8,[rsp+8]
     mov eax,r8d
-    shr eax,0Eh
+    shr eax,12h
     mov ecx,r8d
-    shr ecx,12h
-    xor ecx,eax
+    shr ecx,15h
+    add ecx,eax
     mov eax,r8d
     shr eax,17h
-    xor eax,ecx
+    add eax,ecx
     and eax,0Fh
     shl eax,6
     lock inc qword ptr [rbx+rax]
-    lea r13,[rbx+rax]
+    mov r14,rdi
+    lea rdi,[rbx+rax]
     mov eax,[rbx+400h]
     cmp eax,1
     jne
     mov eax,2
     movd xmm0,eax
-    mov r12d,13h
+    mov r13d,13h
     cmp dword ptr [rbx+4A0h],0
     je
     mov eax,[rsi+8]
     mov rcx,[rbx+520h]
     shl rax,6
-    mov ebp,[rcx+rax+10h]
-    cmp rbp,1Fh
-    ja
-    mov eax,[rcx+rax+14h]
-    mov ecx,2
-    movd xmm0,ecx
-    cmp eax,7
-    ja
-    mov rcx,[rbx+630h]
-    imul rsi,rbp,900B8h
-    add rcx,rsi
-    add rcx,8
-    cmp byte ptr [rcx],1
+    mov r12d,[rcx+rax+10h]
+    cmp r12,1Fh
+    jbe
+    mov r15d,[rcx+rax+14h]
+    mov eax,2
+    movd xmm0,eax
+    cmp r15d,7
+    jbe
+    mov rax,[rbx+630h]
+    imul rcx,r12,900B8h
+    add rax,rcx
+    add rax,8
+    cmp byte ptr [rax],1
     jne
-    cmp byte ptr [rcx+rax+4CD10h],0
+    cmp byte ptr [rax+r15+4CD10h],0
     je
-    mov r14,rdi
-    lea r15,[rbx+478h]
-    mov rsi,[rdx+8]
+    mov [rsp],rdi
+    imul rcx,r15,9998h
+    add rcx,rax
+    add rcx,50h
+    mov [rsp+40h],rax
+    mov [rsp+48h],rcx
+    mov [rsp+50h],r12d
+    mov [rsp+54h],r15d
+    lea rbp,[rbx+478h]
+    mov rax,[rdx+8]
     cmp dword ptr [rbx+498h],2
     setne cl
-    mov edi,eax
-    shr edi,cl
+    mov esi,r15d
+    shr esi,cl
     mov rcx,[rdx+20h]
-    mov r8d,[rdx+28h]
+    mov edi,[rdx+28h]
     cmp byte ptr [rdx],0
     je
-    movzx r9d,byte ptr [rdx+2Ch]
-    mov [rsp+60h],rcx
-    mov [rsp+74h],r8d
-    mov [rsp+70h],edi
-    mov [rsp+78h],r9b
-    mov [rsp+48h],rsi
+    movzx r8d,byte ptr [rdx+2Ch]
+    mov [rsp+70h],rcx
+    mov [rsp+84h],edi
+    mov [rsp+80h],esi
+    mov [rsp+88h],r8b
+    mov [rsp+58h],rax
     movups xmm0,[rdx+10h]
-    movups [rsp+50h],xmm0
-    mov qword ptr [rsp+68h],0
-    shl rbp,0Ch
-    add rbp,[rbx+528h]
-    shl rax,9
-    add rax,rbp
-    lea rdi,[rsp+10h]
-    lea rcx,[rsp+48h]
-    mov rsi,r15
-    mov rdx,rax
-    call nrt_core::dmem::allocate::<impl nrt_core::system::System<D,H>>::dmem_alloc
+    movups [rsp+60h],xmm0
+    mov qword ptr [rsp+78h],0
+    shl r12,0Ch
+    add r12,[rbx+528h]
+    shl r15,9
+    add r15,r12
+    lea rdi,[rsp+8]
+    lea rdx,[rsp+40h]
+    lea r8,[rsp+58h]
+    mov rsi,rbp
+    mov rcx,r15
+    call nrt_core::dmem::allocate::<impl nrt_core::system::System<D,H>>::dmem_alloc_unobserved
     push rbp
     push r15
     push r14
     push r13
     push r12
     push rbx
-    sub rsp,0B8h
-    mov rax,[rdx+8]
-    mov r14d,[rax]
-    mov ebx,[rax+4]
-    cmp r14,1Fh
-    jbe
-    cmp ebx,7
-    jbe
-    mov rax,[rsi+1B8h]
-    imul r8,r14,900B8h
-    add r8,rax
-    add r8,8
-    cmp byte ptr [r8],1
-    jne
-    cmp byte ptr [r8+rbx+4CD10h],0
-    je
-    imul rax,rbx,9998h
-    add rax,r8
-    add rax,50h
-    mov [rsp+78h],r8
-    mov [rsp+80h],rax
-    mov [rsp+88h],r14d
-    mov [rsp+8Ch],ebx
-    movzx r12d,byte ptr [rcx+30h]
-    mov ebp,[rcx+2Ch]
-    cmp ebp,1
+    sub rsp,98h
+    movzx r12d,byte ptr [r8+30h]
+    mov r15d,[r8+2Ch]
+    cmp r15d,1
     lea rax,[0]
     lea r9,[0]
     cmove r9,rax
     cmp byte ptr [r9+r12],14h
     jne
-    mov rax,[rcx+10h]
-    mov [rsp+28h],rax
-    test rax,rax
+    cmp qword ptr [r8+10h],0
     je
     xor eax,eax
     cmp dword ptr [rsi+20h],2
     setne al
-    lea r10d,[rax*2+2]
-    mov r9d,[rcx+28h]
-    cmp r9d,r10d
+    lea r9d,[rax*2+2]
+    mov r10d,[r8+28h]
+    cmp r10d,r9d
     jae
-    mov r15,[rcx+18h]
-    lea rax,[r15-1]
-    test r15,rax
+    mov r9,[r8+18h]
+    lea rax,[r9-1]
+    test r9,rax
     je
     mov rax,[rsi+0F8h]
-    mov r10,[rax]
-    shl r10,28h
-    mov [rsp+8],rdx
+    mov r9d,[rax+8]
+    test r9d,r9d
+    mov r10,rdx
     jne
-    mov eax,[rax+8]
+    mov r9,[rax]
+    shl r9,28h
+    jne
+    mov eax,[rax+0Ch]
     cmp eax,[rsi+100h]
     jae
-    mov rax,[rcx+20h]
-    mov [rsp+10h],rax
+    mov rax,[r8+20h]
+    xor ebx,ebx
+    mov [rsp+18h],rax
     test rax,rax
     je
-    xor r13d,r13d
-    jmp
     xorps xmm0,xmm0
-    movups [rsp+58h],xmm0
-    movups [rsp+48h],xmm0
-    movups [rsp+38h],xmm0
-    mov qword ptr [rsp+68h],0
-    mov rax,[r8+4CD28h]
-    mov [rsp+30h],rax
-    cmp ebp,1
-    mov [rsp+70h],rsi
-    jne
-    test r15,r15
-    je
-    xor eax,eax
-    xor r10d,r10d
-    mov r11,[rsp+28h]
-    mov r8,r11
-    shl r8,34h
-    je
-    mov r8,rcx
-    mov [rsp+50h],r11
-    mov rcx,fs:[0FFFFFFFFFFFFFF20h]
-    test rcx,rcx
-    jne
-    add r11,rcx
-    mov fs:[0FFFFFFFFFFFFFF20h],r11
-    mov r9,rcx
-    shr r9,0Ch
-    mov [rsp+38h],r9
-    mov [rsp+40h],rcx
-    mov [rsp+48h],rcx
-    mov [rsp+58h],r10d
+    movups [rsp+50h],xmm0
+    movups [rsp+40h],xmm0
+    movups [rsp+30h],xmm0
     mov qword ptr [rsp+60h],0
-    mov [rsp+68h],eax
-    mov [rsp+6Ch],ebx
-    lea rax,[rsp+30h]
+    mov rax,[rdx]
+    mov rax,[rax+4CD28h]
+    mov [rsp+28h],rax
+    mov r11d,[rdx+10h]
+    mov r13d,[rdx+14h]
+    cmp r15d,1
+    mov [rsp+20h],r11d
+    jne
+    mov r14,[r8+18h]
+    test r14,r14
+    je
+    mov r9,[r8+10h]
+    mov eax,[r8+28h]
+    mov [rsp+14h],eax
+    xor r14d,r14d
+    xor eax,eax
+    xor edx,edx
+    mov r11,r9
+    shl r11,34h
+    mov r11,r9
+    je
+    mov [rsp+48h],r11
+    mov r14,fs:[0FFFFFFFFFFFFFF20h]
+    test r14,r14
+    jne
+    add r11,r14
+    mov fs:[0FFFFFFFFFFFFFF20h],r11
+    mov r11,r14
+    shr r11,0Ch
+    mov [rsp+30h],r11
+    mov [rsp+38h],r14
+    mov [rsp+40h],r14
+    mov [rsp+50h],edx
+    mov r15,[rsp+18h]
+    mov qword ptr [rsp+58h],0
+    mov [rsp+60h],eax
+    mov [rsp+64h],r13d
+    lea rax,[rsp+28h]
     mov [rsp],rax
-    lea rcx,[rsp+78h]
-    mov rbx,rdi
-    mov r9,[rsp+28h]
+    mov r14,rdi
+    mov r13,rsi
+    mov rdx,rcx
+    mov rcx,r10
     call nrt_core::dmem::allocate::<impl nrt_core::system::System<D,H>>::dmem_publish
     push rbp
     push r15
@@ -190,121 +186,135 @@
     push r13
     push r12
     push rbx
-    sub rsp,58h
-    mov r11,r9
-    mov r9,rdx
-    mov r14,rsi
-    mov r12,rdi
-    mov edx,[rcx+10h]
-    mov [rsp+50h],rcx
-    mov eax,[rcx+14h]
-    lea r13,[rax+rdx*8]
-    mov [rsp+30h],rdx
-    mov rbx,rdx
-    shl rbx,0Ah
-    mov rdx,r13
-    shl rdx,9
-    mov ebp,1
-    mov [rsp+38h],rax
-    mov rsi,rax
-    shl rsi,7
-    mov [rsp],rax
-    mov [rsp+48h],rdx
-    mov [rsp+20h],rsi
-    mov [rsp+28h],r9
-    mov rcx,[r14+0B0h]
-    lea r15,[rcx+rdx]
-    add r15,10h
+    sub rsp,88h
+    mov [rsp+30h],r9
+    mov [rsp+38h],r8
+    mov r11,rdx
+    mov r10,rsi
+    mov r14,rdi
+    mov r15d,[rcx+10h]
+    mov r12d,[rcx+14h]
+    lea r13,[r12+r15*8]
+    lea r8,[rsi+1CCh]
+    mov rdx,r15
+    shl rdx,0Ah
+    mov rsi,r13
+    shl rsi,9
+    mov r9d,1
+    mov rdi,r12
+    shl rdi,7
+    mov [rsp+20h],rax
+    mov [rsp+58h],r8
+    mov [rsp+70h],rdx
+    mov [rsp+68h],rsi
+    mov [rsp+60h],rdi
+    mov rbx,[r10+0B0h]
+    lea rbp,[rbx+rsi]
+    mov byte ptr [rsp+0Fh],1
     xor eax,eax
-    lock cmpxchg [rcx+rdx+10h],ebp
+    lock cmpxchg [rbx+rsi+10h],r9d
     jne
-    mov rax,[r14+0B8h]
-    add rax,rbx
-    mov ecx,[rsi+rax]
-    test ecx,ecx
+    lea rax,[rbx+rsi]
+    add rax,10h
+    mov [rsp+10h],rax
+    mov [rsp+78h],rax
+    mov [rsp+80h],r8
+    mov rax,[r10+0B8h]
+    add rax,rdx
+    mov edx,[rdi+rax]
+    test edx,edx
     jne
-    add rax,rsi
-    dec ecx
-    mov rdx,[r14+0F0h]
-    mov rsi,rcx
-    shl rsi,8
-    mov edx,[rdx+rsi+0B0h]
-    mov [rax],edx
+    add rax,rdi
+    dec edx
+    mov rsi,[r10+0F0h]
+    mov rdi,rdx
+    shl rdi,8
+    mov esi,[rsi+rdi+0B0h]
+    mov [rax],esi
     dec dword ptr [rax+4]
     jmp
-    mov rax,[r14+0F0h]
-    shl rcx,8
-    or dword ptr [rax+rcx+0B4h],1
-    mov rdx,[r14+0F0h]
-    lea rbx,[rdx+rcx]
-    mov r10,[rsp+90h]
-    mov rax,[r10+10h]
-    lea rsi,[rdx+rcx+0C0h]
-    movups xmm0,[r10]
-    movups [rdx+rcx+0C0h],xmm0
-    mov [rdx+rcx+0D0h],rax
-    mov rdi,[r10+38h]
-    mov [rdx+rcx+0F8h],rdi
-    movups xmm0,[r10+18h]
-    movups xmm1,[r10+28h]
-    movups [rdx+rcx+0E8h],xmm1
-    movups [rdx+rcx+0D8h],xmm0
-    mov rdi,[r9+8]
-    mov [rdx+rcx],rdi
-    mov [rdx+rcx+8],rsi
-    mov rsi,[r8+10h]
-    mov [rdx+rcx+10h],rsi
-    mov [rdx+rcx+18h],rax
-    mov qword ptr [rdx+rcx+20h],0
-    cmp r11,rsi
-    mov [rsp],r15
+    mov [rsp+20h],rbp
+    mov rax,[r10+0F0h]
+    mov edx,edx
+    shl rdx,8
+    or dword ptr [rax+rdx+0B4h],1
+    mov rsi,[r10+0F0h]
+    lea rbp,[rsi+rdx]
+    mov r9,[rsp+0C0h]
+    mov rax,[r9+10h]
+    lea rdi,[rsi+rdx+0C0h]
+    movups xmm0,[r9]
+    movups [rsi+rdx+0C0h],xmm0
+    mov [rsi+rdx+0D0h],rax
+    mov r8,[r9+38h]
+    mov [rsi+rdx+0F8h],r8
+    movups xmm0,[r9+18h]
+    movups xmm1,[r9+28h]
+    movups [rsi+rdx+0E8h],xmm1
+    movups [rsi+rdx+0D8h],xmm0
+    mov r8,[r11+8]
+    mov [rsi+rdx],r8
+    mov [rsi+rdx+8],rdi
+    mov r8,[rsp+38h]
+    mov rdi,[r8+10h]
+    mov [rsi+rdx+10h],rdi
+    mov [rsi+rdx+18h],rax
+    mov qword ptr [rsi+rdx+20h],0
+    mov rdx,[rsp+30h]
+    cmp rdx,rdi
+    mov rdi,rdx
     jne
-    xor ecx,ecx
+    xor edx,edx
     jmp
-    mov [rbx+28h],rcx
-    mov [rbx+30h],r11
+    mov [rbp+28h],rdx
+    mov [rbp+30h],rdi
     mov eax,[r8+2Ch]
-    mov [rbx+38h],eax
+    mov [rbp+38h],eax
     movzx eax,byte ptr [r8+30h]
-    mov [rbx+3Ch],eax
+    mov [rbp+3Ch],eax
     mov eax,[r8+28h]
-    mov [rbx+40h],eax
-    lea rbp,[rbx+44h]
-    mov rsi,[r8]
-    mov r15,[r8+8]
-    cmp r15,3Ch
+    mov [rbp+40h],eax
+    lea rdx,[rbp+44h]
+    mov rax,r8
+    mov r8,[r8]
+    mov r9,[rax+8]
+    cmp r9,3Ch
     jb
-    mov rdi,rbp
-    mov rdx,r15
-    call qword ptr [0]
-    (outside of the program)
-    mov byte ptr [rbx+r15+44h],0
-    mov [rbx+88h],rbp
-    mov rdi,[rsp+38h]
-    cmp edi,8
-    mov rbp,[rsp+28h]
+    mov rbx,r9
+    cmp r9,8
     jae
-    mov rax,[rsp+30h]
-    lea rax,[rax+rax*8]
+    cmp rbx,10h
+    jae
+    cmp rbx,21h
+    jb
+    movups xmm0,[r8]
+    movups [rdx],xmm0
+    movups xmm0,[r8+rbx-10h]
+    movups [rdx+rbx-10h],xmm0
+    mov byte ptr [rbp+rbx+44h],0
+    mov [rbp+88h],rdx
+    cmp r12d,8
+    jae
+    lea rax,[r15+r15*8]
     shl rax,7
-    add rax,[r14+0C0h]
-    imul rcx,rdi,38h
-    add rax,rcx
+    add rax,[r10+0C0h]
+    imul rdx,r12,38h
+    add rax,rdx
     add rax,68h
-    mov [rbx+90h],rax
-    mov qword ptr [rbx+80h],1
-    lea rax,[rbp+100h]
-    mov rcx,[rbp+1A0h]
-    mov [rbx+0A0h],rcx
-    mov [rbx+98h],rax
-    mov [rbx+0A8h],rbp
-    mov [rcx+98h],rbx
-    mov [rbp+1A0h],rbx
-    mov rdi,r14
-    mov rsi,[rsp+50h]
-    mov rdx,rbx
+    mov [rbp+90h],rax
+    mov qword ptr [rbp+80h],1
+    lea rax,[r11+100h]
+    mov rdx,[r11+1A0h]
+    mov [rbp+0A0h],rdx
+    mov [rbp+98h],rax
+    mov [rbp+0A8h],r11
+    mov [rdx+98h],rbp
+    mov [r11+1A0h],rbp
+    mov rdi,r10
+    mov rsi,rcx
+    mov rdx,rbp
     mov ecx,1
-    mov r15,[rsp]
+    mov rbx,r10
     call nrt_core::ledger::<impl nrt_core::system::System<D,H>>::ledger_add
     push rbp
     push r15
@@ -312,107 +322,126 @@
     push r13
     push r12
     push rbx
-    sub rsp,18h
-    mov r8,rdi
-    mov ebx,[rsi+10h]
-    mov edi,[rsi+14h]
-    mov r10,[r8+0B8h]
-    mov r15,rbx
-    shl r15,0Ah
-    mov r12,rdi
-    shl r12,7
+    sub rsp,38h
+    mov r11d,[rsi+10h]
+    mov r12d,[rsi+14h]
+    mov r15,[rdi+0B8h]
+    mov rbx,r11
+    shl rbx,0Ah
+    mov r14,r12
+    shl r14,7
     cmp dword ptr [rdx+38h],2
+    mov [rsp+30h],r12
     jne
-    cmp edi,7
+    cmp r12d,7
     ja
     mov eax,[rdx+40h]
     cmp eax,4
     jae
-    mov r9d,[rdx+3Ch]
-    cmp r9d,17h
+    mov r10d,[rdx+3Ch]
+    cmp r10d,17h
     jae
-    add r10,r15
-    add r10,r12
-    imul r14,rdi,0B8h
-    mov r13,[rdx+30h]
-    mov r11,r13
-    neg r11
+    add r15,rbx
+    add r15,r14
+    imul r13,r12,0B8h
+    mov rbp,[rdx+30h]
+    mov r12,rbp
+    neg r12
     cmp ecx,1
-    cmove r11,r13
+    cmove r12,rbp
     mov rsi,[rsi]
-    add rsi,r14
+    add rsi,r13
     add rsi,8CD70h
-    add [rsi+r9*8],r11
-    add [rsi+0B0h],r11
-    mov r14,[r10+rax*8+18h]
-    add r11,r14
-    mov [r10+rax*8+18h],r11
-    mov r10,[r8+0B8h]
+    add [rsi+r10*8],r12
+    add [rsi+0B0h],r12
+    mov r10,[r15+rax*8+18h]
+    add r12,r10
+    mov [r15+rax*8+18h],r12
+    mov r15,[rdi+0B8h]
     jmp
-    add r10,r15
-    mov esi,[r8+1B0h]
-    imul rsi,rbx
-    mov r9,rsi
-    shl r9,6
-    add r9,[r8+0E0h]
-    mov rax,[r8+0E8h]
-    mov r15d,[r12+r10+40h]
-    mov ebp,[r12+r10+44h]
-    test ebp,ebp
+    mov r13d,[rdi+1B0h]
+    imul r13,r11
+    imul rax,r13,38h
+    shl r13,6
+    add r13,[rdi+0E0h]
+    add rax,[rdi+0E8h]
+    add r15,rbx
+    mov ebx,[r14+r15+40h]
+    mov esi,[r14+r15+44h]
+    test esi,esi
     je
-    add r10,r12
-    imul rsi,38h
-    add rax,rsi
-    mov r12d,[r10+48h]
-    add r15,r12
-    imul r13,r15,38h
-    add r13,rax
-    movzx eax,byte ptr [r8+1D4h]
+    mov [rsp+4],esi
+    add r15,r14
+    mov esi,[r15+48h]
+    mov [rsp+8],rsi
+    lea r14,[rsi+rbx]
+    imul rbp,r14,38h
+    mov [rsp+28h],rax
+    add rbp,rax
+    movzx eax,byte ptr [rdi+1D4h]
     cmp al,1
     jne
     movzx eax,al
     test eax,eax
     je
-    lfence
-    mov r8,rdx
+    mov rdi,rdx
     rdtsc
     mov rsi,rdx
-    mov rdx,r8
+    mov rdx,rdi
     shl rsi,20h
     or rsi,rax
-    mov [r13],rsi
-    mov [r13+8],r14
-    mov [r13+10h],r11
-    lea rax,[r13+18h]
-    movups xmm0,[rdx+44h]
-    movups xmm1,[rdx+53h]
-    movups [r13+18h],xmm0
-    movups [r13+27h],xmm1
-    mov byte ptr [r13+37h],0
-    shl r15,6
-    mov [r9+r15],ecx
-    mov ecx,[rdx+38h]
-    mov [r9+r15+4],ecx
-    mov ecx,[rdx+3Ch]
-    mov [r9+r15+8],ecx
-    mov ecx,[rdx+40h]
-    mov [r9+r15+0Ch],ecx
-    mov [r9+r15+10h],rax
-    mov [r9+r15+18h],edi
+    mov [rbp],rsi
+    mov [rbp+8],r10
+    mov [rbp+10h],r12
+    lea rdi,[rbp+18h]
+    test r8,r8
+    je
+    cmp r9,20h
+    jb
+    cmp r9,8
+    mov esi,[rsp+4]
+    jae
+    cmp r9,10h
+    jae
+    movups xmm0,[r8]
+    movups [rdi],xmm0
+    movups xmm0,[r8+r9-10h]
+    movups [rdi+r9-10h],xmm0
+    jmp
+    mov r8,[rsp+8]
+    mov byte ptr [rdi+r9],0
+    shl r14,6
+    mov [r13+r14],ecx
+    mov eax,[rdx+38h]
+    mov [r13+r14+4],eax
+    mov eax,[rdx+3Ch]
+    mov [r13+r14+8],eax
+    mov eax,[rdx+40h]
+    mov [r13+r14+0Ch],eax
+    mov [r13+r14+10h],rdi
+    mov rax,[rsp+30h]
+    mov [r13+r14+18h],eax
     mov rax,[rdx+10h]
-    mov [r9+r15+20h],rax
+    mov [r13+r14+20h],rax
     mov rax,[rdx+18h]
-    mov [r9+r15+28h],rax
+    mov [r13+r14+28h],rax
     mov rax,[rdx+28h]
-    mov [r9+r15+30h],rax
-    mov [r9+r15+38h],r11
-    inc r12d
+    mov [r13+r14+30h],rax
+    mov [r13+r14+38h],r12
+    inc r8d
     xor eax,eax
-    cmp r12d,ebp
-    cmovne eax,r12d
-    mov [r10+48h],eax
-    inc qword ptr [r10+38h]
-    add rsp,18h
+    cmp r8d,esi
+    cmovne eax,r8d
+    add ebx,eax
+    imul rcx,rbx,38h
+    shl rbx,6
+    prefetcht0 [r13+rbx]
+    mov rdx,[rsp+28h]
+    prefetcht0 [rdx+rcx]
+    prefetcht0 [rdx+rcx+37h]
+    mov [r15+48h],eax
+    inc qword ptr [r15+38h]
+    add rsp,38h
     pop rbx
     pop r12
     pop r13
@@ -420,16 +449,23 @@
     pop r15
     pop rbp
     ret
-    mov rax,[r14+0B8h]
+    mov rax,[rbx+0B8h]
     shl r13,7
     inc dword ptr [rax+r13+8]
-    xor eax,eax
-    xchg [r15],eax
+    movzx eax,byte ptr [rbx+1D5h]
+    cmp al,1
+    je
+    movzx eax,al
     cmp eax,2
     jne
-    mov [r12+8],rbx
-    mov dword ptr [r12],40h
-    add rsp,58h
+    mov rax,[rsp+20h]
+    mov dword ptr [rax+10h],0
+    mov eax,[rax+1Ch]
+    test eax,eax
+    je
+    mov [r14+8],rbp
+    mov dword ptr [r14],40h
+    add rsp,88h
     pop rbx
     pop r12
     pop r13
@@ -437,12 +473,11 @@
     pop r15
     pop rbp
     ret
-    mov rcx,[rsp+10h]
-    test rcx,rcx
+    test r15,r15
     je
-    test r13,r13
+    test rbx,rbx
     je
-    add rsp,0B8h
+    add rsp,98h
     pop rbx
     pop r12
     pop r13
@@ -450,26 +485,32 @@
     pop r15
     pop rbp
     ret
-    mov r12d,[rsp+10h]
-    cmp r12d,40h
+    mov r13d,[rsp+8]
+    cmp r13d,40h
     jne
-    mov rax,[rsp+18h]
+    mov rax,[rsp+10h]
     mov rcx,[rbx+568h]
     sub rax,rcx
     shr rax,8
-    mov r15d,eax
-    mov rax,r15
-    shl rax,8
-    mov r12d,[rcx+rax+0B4h]
-    lock dec qword ptr [r13]
+    mov eax,eax
+    mov rdx,rax
+    shl rdx,8
+    mov ebp,[rcx+rdx+0B4h]
+    shl rbp,20h
+    or rbp,rax
+    mov r13d,40h
+    mov r15,rbx
+    jmp
+    mov rdi,[rsp]
+    lock dec qword ptr [rdi]
     mov eax,[rbx+400h]
     cmp eax,1
     je
-    shl r12,20h
-    or r15,r12
-    mov [r14],rbx
-    mov [r14+8],r15
-    add rsp,98h
+    cmp r13d,40h
+    jne
+    mov [r14],r15
+    mov [r14+8],rbp
+    add rsp,0A8h
     pop rbx
     pop r12
     pop r13

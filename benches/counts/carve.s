@@ -1,18 +1,9 @@
-    push rbx
-    sub rsp,60h
-    mov rax,rsi
-    mov rbx,rdi
-    mov [rsp+40h],rdx
+    sub rsp,28h
+    mov [rsp+8],rsi
     xorps xmm0,xmm0
-    movups [rsp+48h],xmm0
-    mov word ptr [rsp+58h],9
-    movaps [rsp+30h],xmm0
-    movaps [rsp+20h],xmm0
-    movaps [rsp+10h],xmm0
-    movaps [rsp],xmm0
-    lea rsi,[rsp+40h]
-    mov rdx,rsp
-    mov rdi,rax
+    movups [rsp+10h],xmm0
+    mov word ptr [rsp+20h],9
+    lea rsi,[rsp+8]
     call nrt_core::reserved_hbm::driver::<impl nrt_core::driver::Driver for nrt_core::reserved_hbm::ReservedHbm<D,H>>::alloc
     push rbp
     push r15
@@ -20,7 +11,7 @@
     push r13
     push r12
     push rbx
-    sub rsp,68h
+    sub rsp,78h
     movzx eax,byte ptr [rsi+19h]
     test eax,eax
     je
@@ -65,35 +56,39 @@
     cmp rax,rcx
     jbe
     mov rcx,[rdi]
-    lea r14,[rcx+r8]
+    lea rbx,[rcx+r8]
+    lea r14,[rdi+54h]
+    mov byte ptr [rsp+38h],1
     mov r9d,1
     xor eax,eax
     lock cmpxchg [rcx+r8],r9d
     jne
+    mov [rsp+68h],rbx
+    mov [rsp+70h],r14
     mov r8,[rsi]
-    mov rax,[r14+r13*8+0D0h]
+    mov rax,[rbx+r13*8+0D0h]
     test rax,rax
     je
     cmp r12,1001h
     mov r15d,1000h
     cmovae r15,r12
-    mov rbx,r8
-    and rbx,0FFFFFFFFFFFFF000h
-    add rbx,1000h
-    cmp rbx,r8
+    mov r10,r8
+    and r10,0FFFFFFFFFFFFF000h
+    add r10,1000h
+    cmp r10,r8
     setb al
     test r8d,0FFFh
     setne cl
-    mov [rsp+50h],r8
-    cmove rbx,r8
+    mov [rsp+58h],r8
+    cmove r10,r8
     test cl,al
     jne
     mov rcx,1000000000000h
-    lea rax,[rbx-1]
+    lea rax,[r10-1]
     dec rcx
     cmp rax,rcx
     jae
-    mov rax,rbx
+    mov rax,r10
     shr rax,0Ch
     mov rcx,r15
     shr rcx,0Ch
@@ -101,145 +96,147 @@
     dec rax
     mov rcx,rax
     shr rcx,24h
-    mov [rsp+20h],rbx
+    mov [rsp+10h],r10
     je
     cmp rax,1Fh
     ja
-    xor ecx,ecx
+    xor r9d,r9d
     jmp
-    mov esi,ecx
-    mov r8d,[r14+rsi*4+1198h]
+    mov esi,r9d
+    mov r8d,[rbx+rsi*4+1198h]
     mov ecx,eax
     shr r8d,cl
     shl r8d,cl
     test r8d,r8d
     je
-    mov r8d,0FFFFFFFEh
-    mov ecx,esi
-    shl r8d,cl
+    mov esi,0FFFFFFFEh
+    mov ecx,r9d
+    shl esi,cl
     xor eax,eax
-    cmp rsi,1Fh
-    cmovne eax,r8d
-    and eax,[r14+1218h]
+    cmp r9d,1Fh
+    cmovne eax,esi
+    and eax,[rbx+1218h]
     je
     tzcnt esi,eax
-    mov eax,20h
-    tzcnt eax,[r14+rsi*4+1198h]
-    cmp eax,1Fh
+    mov ecx,20h
+    tzcnt ecx,[rbx+rsi*4+1198h]
+    mov r9d,esi
+    cmp ecx,1Fh
     ja
-    lea rcx,[r14+198h]
+    mov [rsp+1Ch],r9d
+    lea rax,[rbx+198h]
     shl esi,7
-    add rsi,rcx
-    mov eax,eax
+    add rsi,rax
+    mov [rsp],ecx
+    mov eax,ecx
     mov eax,[rsi+rax*4]
     dec eax
-    mov [rsp+1Ch],eax
     mov r9,[rdi+30h]
-    mov r11d,[rsp+1Ch]
-    shl r11,6
-    mov rcx,[r9+r11+18h]
+    mov [rsp+20h],eax
+    mov esi,eax
+    shl rsi,6
+    mov r11,[r9+rsi+18h]
     lea rax,[r15-1]
-    mov [rsp+48h],rcx
-    add rax,rcx
+    add rax,r11
     jb
-    add r11,r9
+    add rsi,r9
     neg r15
     and rax,r15
-    mov [rsp+8],rax
-    mov rcx,[r11+20h]
-    mov rsi,rax
-    mov r8,[rsp+48h]
-    sub rsi,r8
-    sub rax,r8
+    mov rcx,[rsi+20h]
     mov [rsp+30h],rcx
-    mov [rsp+58h],rax
-    jne
-    mov eax,[rsp+1Ch]
+    mov rcx,rax
+    sub rcx,r11
+    mov [rsp+8],rax
+    mov r8,rax
+    mov eax,[rsp+20h]
     mov r15d,eax
-    jmp
-    lea rax,[rsi+rbx]
-    mov [rsp+60h],rax
+    sub r8,r11
+    mov [rsp+60h],r8
+    je
+    mov rax,[rsp+10h]
+    add rax,rcx
+    mov [rsp+50h],rax
     cmp [rsp+30h],rax
     je
-    mov r10d,[r14+121Ch]
+    mov r10d,[rbx+121Ch]
     test r10d,r10d
     je
     dec r10d
     mov rax,r10
     shl rax,6
     mov eax,[r9+rax+3Ch]
-    mov [r14+121Ch],eax
-    dec dword ptr [r14+1220h]
+    mov [rbx+121Ch],eax
+    dec dword ptr [rbx+1220h]
     jmp
-    mov eax,[r11+8]
-    mov [rsp+3Ch],eax
-    mov eax,[r14+194h]
-    mov [rsp+40h],rax
-    dec eax
-    mov [rsp+2Ch],eax
-    mov [r14+194h],eax
-    mov eax,[r11+38h]
-    mov esi,[r11+3Ch]
-    test esi,esi
+    mov eax,[rsi+8]
+    mov [rsp+24h],eax
+    mov eax,[rsi+38h]
+    mov ecx,[rsi+3Ch]
+    test ecx,ecx
     je
     test eax,eax
+    mov r14,[rsp+8]
     je
-    mov rax,[r11+20h]
-    mov r8,rax
-    shr r8,0Ch
-    cmp rax,1FFFFh
-    ja
-    bsr rbx,r8
-    xor rbx,3Fh
-    mov ecx,3Bh
-    sub ecx,ebx
-    mov [rsp+10h],rcx
-    mov cl,3Ah
-    sub cl,bl
-    shr r8,cl
-    mov rcx,1000000000000h
-    cmp rax,rcx
+    mov eax,[rsp+1Ch]
+    mov r8d,eax
+    lea r14,[0]
+    mov [rsp+28h],r14
+    cmp eax,20h
     jae
-    and r8d,1Fh
-    mov rbx,[rsp+20h]
-    mov rax,[rsp+10h]
-    mov [rsp+10h],rax
-    shl eax,7
-    lea rcx,[r14+198h]
-    add rax,rcx
-    mov ecx,r8d
-    mov [rax+rcx*4],esi
-    test esi,esi
+    mov eax,[rsp]
+    mov r14d,eax
+    mov [rsp+48h],r14
+    cmp eax,1Fh
+    ja
+    mov r14,r8
+    shl r14,7
+    lea rax,[rbx+198h]
+    add r14,rax
+    mov rax,[rsp+48h]
+    mov [r14+rax*4],ecx
+    test ecx,ecx
+    mov r14,[rsp+8]
     jne
-    mov esi,0FFFFFFFEh
-    mov ecx,r8d
-    rol esi,cl
+    mov r14d,0FFFFFFFEh
+    mov ecx,[rsp]
+    rol r14d,cl
     mov eax,0FFFFFFFEh
-    mov rcx,[rsp+10h]
-    and [r14+rcx*4+1198h],esi
+    and [rbx+r8*4+1198h],r14d
+    mov r14,[rsp+8]
     jne
-    mov rax,[rsp+8]
-    cmp rax,[rsp+48h]
+    mov ecx,[rsp+1Ch]
+    rol eax,cl
+    and [rbx+1218h],eax
+    xor eax,eax
+    cmp r14,r11
+    sete al
+    xor ecx,ecx
+    mov r8,[rsp+30h]
+    cmp r8,[rsp+50h]
+    setne cl
+    sub ecx,eax
+    add [rbx+194h],ecx
+    cmp r14,r11
     je
-    mov rcx,[rsp+30h]
-    mov rsi,[rsp+60h]
-    cmp rcx,rsi
+    mov rax,[rsp+50h]
+    cmp r8,rax
     jne
-    sub rcx,rsi
-    add rax,rbx
+    sub r8,rax
+    mov rax,[rsp+10h]
+    add rax,r14
     mov r11d,r10d
     shl r11,6
-    mov esi,[rsp+3Ch]
-    mov [r9+r11+8],esi
+    mov ecx,[rsp+24h]
+    mov [r9+r11+8],ecx
     mov [r9+r11+18h],rax
-    mov [rsp+30h],rcx
-    mov [r9+r11+20h],rcx
-    mov r8d,r15d
-    mov rcx,r8
+    mov r14,r8
+    mov [r9+r11+20h],r8
+    mov esi,r15d
+    mov rcx,rsi
     shl rcx,6
     mov eax,[r9+rcx+34h]
-    lea esi,[r15+1]
-    mov [r9+r11+30h],esi
+    lea r8d,[r15+1]
+    mov [r9+r11+30h],r8d
     mov [r9+r11+34h],eax
     inc r10d
     mov [r9+rcx+34h],r10d
@@ -248,59 +245,63 @@
     dec eax
     shl rax,6
     mov [r9+rax+30h],r10d
-    mov eax,[rsp+2Ch]
-    inc eax
-    mov [r14+194h],eax
-    mov rcx,[rsp+30h]
-    mov rsi,rcx
-    shr rsi,0Ch
-    cmp rcx,1FFFFh
+    mov r8,r14
+    shr r8,0Ch
+    cmp r14,1FFFFh
     ja
-    xor eax,eax
+    xor r14d,r14d
+    lea rax,[rbx+198h]
     jmp
     add r11,r9
-    mov ecx,esi
-    mov [rsp+10h],rax
-    shl eax,7
-    lea rsi,[r14+198h]
-    add rsi,rax
-    mov eax,[rsi+rcx*4]
+    mov ecx,r8d
+    mov [rsp],r14
+    shl r14d,7
+    add rax,r14
+    mov r8d,[rax+rcx*4]
     mov dword ptr [r11+38h],0
-    mov [r11+3Ch],eax
-    test eax,eax
+    mov [r11+3Ch],r8d
+    test r8d,r8d
     je
-    mov [rsi+rcx*4],r10d
-    mov eax,1
-    shl eax,cl
-    mov esi,1
-    mov rcx,[rsp+10h]
-    or [r14+rcx*4+1198h],eax
-    shl esi,cl
-    or [r14+1218h],esi
-    mov rsi,[rsp+50h]
-    mov rax,[rsp+8]
-    shl r8,6
-    mov [r9+r8+20h],rbx
-    mov [r9+r8+28h],rsi
+    mov [rax+rcx*4],r10d
+    mov r8d,1
+    shl r8d,cl
+    mov r10d,1
+    mov rcx,[rsp]
+    or [rbx+rcx*4+1198h],r8d
+    shl r10d,cl
+    or [rbx+1218h],r10d
+    mov r8,[rsp+58h]
+    mov r14,[rsp+8]
+    shl rsi,6
+    mov r10,[rsp+10h]
+    mov [r9+rsi+20h],r10
+    mov [r9+rsi+28h],r8
+    mov rax,r14
     or rax,1
-    mov [r9+r8],rax
-    mov rax,[r14+178h]
-    add rax,rbx
-    mov [r14+178h],rax
-    mov rcx,[r14+180h]
+    mov [r9+rsi],rax
+    mov rax,[rbx+178h]
+    add rax,r10
+    mov [rbx+178h],rax
+    mov rcx,[rbx+180h]
     cmp rax,rcx
     cmovbe rax,rcx
-    mov [r14+180h],rax
-    add [r14+188h],rsi
-    inc dword ptr [r14+190h]
-    add [r14+r13*8+30h],rbx
+    mov [rbx+180h],rax
+    add [rbx+188h],r8
+    inc dword ptr [rbx+190h]
+    add [rbx+r13*8+30h],r10
     mov rax,[rdi+30h]
-    mov [rax+r8+14h],r13d
+    mov [rax+rsi+14h],r13d
     mov r13b,1
-    xor eax,eax
-    xchg [r14],eax
+    movzx eax,byte ptr [rdi+5Dh]
+    cmp al,1
+    je
+    movzx eax,al
     cmp eax,2
     jne
+    mov dword ptr [rbx],0
+    mov eax,[rbx+0Ch]
+    test eax,eax
+    je
     mov eax,1
     test r13b,r13b
     je
@@ -318,10 +319,9 @@
     mov rax,[rcx+rax+28h]
     inc r15d
     mov [rdx+8],rsi
-    mov rcx,[rsp+8]
-    mov [rdx+10h],rcx
+    mov [rdx+10h],r14
     mov [rdx+18h],rax
-    mov [rdx+20h],rbx
+    mov [rdx+20h],r10
     mov [rdx+28h],r12d
     mov [rdx+2Ch],r15d
     mov qword ptr [rdx+30h],0
@@ -330,7 +330,7 @@
     jmp
     mov [rdx+rax],ebp
     xor eax,eax
-    add rsp,68h
+    add rsp,78h
     pop rbx
     pop r12
     pop r13
@@ -339,18 +339,6 @@
     pop rbp
     ret
     test eax,eax
-    je
-    movaps xmm0,[rsp]
-    movaps xmm1,[rsp+10h]
-    movaps xmm2,[rsp+20h]
-    movaps xmm3,[rsp+30h]
-    movups [rbx+38h],xmm3
-    movups [rbx+28h],xmm2
-    movups [rbx+18h],xmm1
-    movups [rbx+8],xmm0
-    mov eax,1
-    mov [rbx],rax
-    mov rax,rbx
-    add rsp,60h
-    pop rbx
+    sete al
+    add rsp,28h
     ret

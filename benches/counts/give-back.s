@@ -6,11 +6,11 @@
     push r13
     push r12
     push rbx
-    push rax
-    mov r14d,[rsi+2Ch]
-    test r14,r14
+    sub rsp,28h
+    mov r15d,[rsi+2Ch]
+    test r15d,r15d
     je
-    lea edx,[r14-1]
+    lea edx,[r15-1]
     mov eax,1
     cmp edx,[rdi+48h]
     jae
@@ -39,22 +39,25 @@
     mov rcx,[rdi+8]
     cmp rcx,rax
     jbe
-    mov r15,rdi
     mov rcx,[rdi]
     imul rdx,rax,1240h
-    lea rdi,[rcx+rdx]
+    lea rbx,[rcx+rdx]
+    lea r14,[rdi+54h]
+    mov byte ptr [rsp+7],1
     mov r8d,1
     xor eax,eax
     lock cmpxchg [rcx+rdx],r8d
     jne
-    mov rdx,[r15+30h]
+    mov [rsp+18h],rbx
+    mov [rsp+20h],r14
+    mov rdx,[rdi+30h]
     mov eax,[rdx+r12+8]
-    mov rcx,[r15+18h]
+    mov rcx,[rdi+18h]
     cmp rcx,rax
     jbe
     lea rcx,[rax+rax*2]
     shl rcx,6
-    add rcx,[r15+10h]
+    add rcx,[rdi+10h]
     mov eax,1
     cmp rcx,rbp
     jne
@@ -68,17 +71,17 @@
     mov eax,[rdx+14h]
     cmp rax,13h
     ja
-    sub [rdi+rax*8+30h],rcx
-    mov r8,[r15+30h]
+    sub [rbx+rax*8+30h],rcx
+    mov r8,[rdi+30h]
     mov qword ptr [r8+r12],0
     mov r11,[r8+r12+20h]
-    sub [rdi+178h],r11
+    sub [rbx+178h],r11
     mov rax,[r8+r12+28h]
-    sub [rdi+188h],rax
-    dec dword ptr [rdi+190h]
+    sub [rbx+188h],rax
+    dec dword ptr [rbx+190h]
     lea r9,[r8+r12]
     mov esi,[r8+r12+34h]
-    test rsi,rsi
+    test esi,esi
     je
     lea r10d,[rsi-1]
     shl r10,6
@@ -93,42 +96,38 @@
     mov rax,[r8+r11]
     test rax,rax
     je
+    dec dword ptr [rbx+194h]
     add r11,r8
-    mov esi,[rdi+194h]
-    lea eax,[rsi-1]
-    mov [rdi+194h],eax
     mov eax,[r11+38h]
-    mov ebp,[r11+3Ch]
-    test ebp,ebp
+    mov r12d,[r11+3Ch]
+    test r12d,r12d
     je
-    lea r12,[rdi+198h]
+    lea r14,[rbx+198h]
     test eax,eax
     je
-    mov rbx,rdi
-    mov r13,[r11+20h]
-    mov rdx,r13
+    mov rsi,[r11+20h]
+    mov rdx,rsi
     shr rdx,0Ch
-    cmp r13,1FFFFh
+    cmp rsi,1FFFFh
     ja
     xor eax,eax
     jmp
     mov ecx,eax
     shl ecx,7
-    add rcx,r12
-    mov edi,edx
-    mov [rcx+rdi*4],ebp
-    test ebp,ebp
+    add rcx,r14
+    mov r13d,edx
+    mov [rcx+r13*4],r12d
+    test r12d,r12d
     jne
-    mov edi,0FFFFFFFEh
+    mov ebp,0FFFFFFFEh
     mov ecx,edx
-    rol edi,cl
+    rol ebp,cl
     mov edx,0FFFFFFFEh
-    and [rbx+rax*4+1198h],edi
-    je
-    mov rdi,rbx
-    mov rcx,[r15+38h]
-    add r13,[r9+20h]
-    mov [r11+20h],r13
+    and [rbx+rax*4+1198h],ebp
+    jne
+    mov rcx,[rdi+38h]
+    add rsi,[r9+20h]
+    mov [r11+20h],rsi
     mov eax,[r9+34h]
     mov [r11+34h],eax
     test eax,eax
@@ -136,54 +135,61 @@
     dec eax
     shl rax,6
     mov [r8+rax+30h],r10d
-    mov eax,[rdi+1220h]
+    mov eax,[rbx+1220h]
     cmp eax,40h
     jne
-    mov ecx,[rdi+121Ch]
+    mov ecx,[rbx+121Ch]
     mov [r9+3Ch],ecx
-    mov [rdi+121Ch],r14d
+    mov [rbx+121Ch],r15d
     inc eax
-    mov [rdi+1220h],eax
-    mov [rdi+194h],esi
-    mov rdx,r13
+    mov [rbx+1220h],eax
+    inc dword ptr [rbx+194h]
+    mov rsi,[r11+20h]
+    mov rdx,rsi
     shr rdx,0Ch
-    cmp r13,1FFFFh
+    cmp rsi,1FFFFh
     ja
-    bsr rsi,rdx
-    xor rsi,3Fh
+    bsr r9,rdx
+    xor r9,3Fh
     mov eax,3Bh
-    sub eax,esi
+    sub eax,r9d
     mov cl,3Ah
-    sub cl,sil
+    sub cl,r9b
     shr rdx,cl
-    shr r13,30h
+    shr rsi,30h
     jne
     and edx,1Fh
     mov esi,eax
     mov ecx,edx
     mov r9d,eax
     shl r9d,7
-    add r12,r9
-    mov r9d,[r12+rcx*4]
+    add r14,r9
+    mov r9d,[r14+rcx*4]
     mov dword ptr [r11+38h],0
     mov [r11+3Ch],r9d
     test r9d,r9d
     je
-    mov [r12+rcx*4],r10d
+    mov [r14+rcx*4],r10d
     mov r8d,1
     mov ecx,edx
     shl r8d,cl
     mov edx,1
-    or [rdi+rax*4+1198h],r8d
+    or [rbx+rax*4+1198h],r8d
     mov ecx,esi
     shl edx,cl
-    or [rdi+1218h],edx
+    or [rbx+1218h],edx
     xor eax,eax
-    xor ecx,ecx
-    xchg [rdi],ecx
+    movzx ecx,byte ptr [rdi+5Dh]
+    cmp cl,1
+    je
+    movzx ecx,cl
     cmp ecx,2
     jne
-    add rsp,8
+    mov dword ptr [rbx],0
+    mov ecx,[rbx+0Ch]
+    test ecx,ecx
+    je
+    add rsp,28h
     pop rbx
     pop r12
     pop r13

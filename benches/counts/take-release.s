@@ -1,8 +1,3 @@
-    sub rsp,38h
-    mov edx,esi
-    mov rsi,rdi
-    mov rdi,rsp
-    call nrt_core::bare::Database<D,H>::take_read_release
     push rbp
     push r15
     push r14
@@ -10,54 +5,50 @@
     push r12
     push rbx
     sub rsp,58h
-    mov r14,rsi
-    mov r13,8000000000000001h
-    mov r15,[rsi]
-    test edx,edx
+    mov ecx,esi
+    mov r14,rdi
+    mov r12,8000000000000001h
+    mov rsi,[rdi]
+    test ecx,ecx
     je
-    cmp byte ptr [r15+40h],0
+    cmp byte ptr [rsi+41h],0
     jne
-    mov [rsp+8],rdi
-    mov eax,[r14+18h]
-    mov ecx,[r14+1Ch]
-    imul rax,18200h
-    add rax,[r15+0C8h]
-    imul rcx,3040h
-    lea rsi,[rax+rcx]
-    mov ebx,[r15+70h]
-    mov [rsp+4],edx
-    mov ebp,edx
-    movzx edx,bpl
-    lea rdx,[rdx+rdx*2]
-    shl edx,4
-    mov rax,[rcx+rax]
-    mov [rsp+18h],rax
-    mov [rsp+10h],rsi
-    mov r12,[rdx+rsi+50h]
+    mov r13,[r14+8]
+    mov [rsp+18h],rsi
+    mov ebx,[rsi+70h]
+    mov [rsp+0Ch],ecx
+    mov r15d,ecx
+    movzx eax,r15b
+    lea rax,[rax+rax*2]
+    shl eax,4
+    mov rcx,[r13]
+    mov [rsp+10h],rcx
+    mov rbp,[r13+rax+50h]
     test ebx,ebx
     je
     mov esi,81h
     mov edx,7FFFFFFFh
     jmp
-    test r12,r12
+    test rbp,rbp
     je
-    mov rax,[r12]
-    cmp rax,rbp
+    mov rax,[rbp]
+    cmp rax,r15
     jne
-    lock inc qword ptr [r12-3F0h]
-    mov rax,[r12]
-    cmp rax,rbp
+    lock inc qword ptr [rbp-3F0h]
+    lea rdi,[rbp-3F0h]
+    mov rax,[rbp]
+    cmp rax,r15
     je
-    add r12,0FFFFFFFFFFFFE2B8h
-    mov rcx,[rsp+8]
-    jmp
-    mov ebx,[r12+18F0h]
+    add rbp,0FFFFFFFFFFFFE2B8h
+    mov ebx,[rbp+18F0h]
     mov rax,0FFFFFFFFFFFFFFFFh
-    lock xadd [r12+1958h],rax
-    cmp rax,r13
+    lock xadd [rdi],rax
+    mov ebp,1
+    cmp rax,r12
     je
-    mov [rcx+4],ebx
-    mov dword ptr [rcx],40h
+    mov [rsp+20h],ebp
+    mov [rsp+24h],ebx
+    lea rax,[rsp+20h]
     add rsp,58h
     pop rbx
     pop r12
@@ -65,13 +56,4 @@
     pop r14
     pop r15
     pop rbp
-    ret
-    mov eax,[rsp+4]
-    xor ecx,ecx
-    cmp dword ptr [rsp],40h
-    sete cl
-    mov [rsp],ecx
-    mov [rsp+4],eax
-    mov rax,rsp
-    add rsp,38h
     ret
