@@ -30,11 +30,29 @@ pub(crate) struct PoolWords {
     live: AtomicU32,
 }
 
-/// Names a slot and the life it had when the handle was made.
+/// Names a slot and the life it had when the handle was made: the generation in the upper half, the index in the lower.
+///
+/// One word, not two: a handle is often read right after it was written, and a load that spans two stores waits for both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Handle {
-    pub(crate) index: u32,
-    pub(crate) generation: u32,
+pub(crate) struct Handle(u64);
+
+impl Handle {
+    #[inline]
+    pub(crate) const fn new(index: u32, generation: u32) -> Self {
+        Self((generation as u64) << 32 | index as u64)
+    }
+
+    /// Number of the slot.
+    #[inline]
+    pub(crate) const fn index(self) -> u32 {
+        self.0 as u32
+    }
+
+    /// The life of the slot that is meant.
+    #[inline]
+    pub(crate) const fn generation(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
 }
 
 /// A pool over slots that live as long as the program and never move.
@@ -144,7 +162,7 @@ impl<T: Slot> SlotPool<T> {
         let word = self.at(index).generation();
         let generation = (word.load(Relaxed) | 1).max(1);
         word.store(generation, Release);
-        Handle { index, generation }
+        Handle::new(index, generation)
     }
 
     /// Marks slot `index` as free: every handle to it is stale from now on.
@@ -177,16 +195,16 @@ impl<T: Slot> SlotPool<T> {
     #[inline]
     pub(crate) fn handle(&self, slot: NonNull<T>) -> Handle {
         let index = self.index_of(slot);
-        Handle { index, generation: self.at(index).generation().load(Acquire) }
+        Handle::new(index, self.at(index).generation().load(Acquire))
     }
 
     /// The slot a handle names, or `None` when that life is over.
     #[inline]
     pub(crate) fn get(&self, handle: Handle) -> Option<NonNull<T>> {
-        if handle.index >= self.len || handle.generation & 1 == 0 {
+        if handle.index() >= self.len || handle.generation() & 1 == 0 {
             return None;
         }
-        (self.at(handle.index).generation().load(Acquire) == handle.generation).then(|| self.pointer(handle.index))
+        (self.at(handle.index()).generation().load(Acquire) == handle.generation()).then(|| self.pointer(handle.index()))
     }
 
     /// The slot at `index`, if it is in use now.

@@ -70,8 +70,8 @@ impl<D: Driver, H: Hooks> System<D, H> {
                     entry
                 }
             };
-            (*entry.as_ptr()).map.tensor = self.arenas.tensors.pointer(tensor.index).as_ptr().cast();
-            (*entry.as_ptr()).tensor_life = tensor.generation;
+            (*entry.as_ptr()).map.tensor = self.arenas.tensors.pointer(tensor.index()).as_ptr().cast();
+            (*entry.as_ptr()).tensor_life = tensor.generation();
         }
         Ok(())
     }
@@ -90,7 +90,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
         let handle = unsafe {
             let entry = entry_of(node).as_ptr();
             let tensor = NonNull::new_unchecked((*entry).map.tensor.cast::<TensorSlot>());
-            Handle { index: self.arenas.tensors.index_of(tensor), generation: (*entry).tensor_life }
+            Handle::new(self.arenas.tensors.index_of(tensor), (*entry).tensor_life)
         };
         self.tensor_acquire(handle)
     }
