@@ -103,11 +103,19 @@ fn wake_one<H: Hooks>(hooks: &H, word: *const u32) {
 /// that sleeps interrupts the processors on which others of this process run.
 #[inline]
 pub fn lock_brief<'a, H: Hooks>(lock: &'a pthread_mutex_t, hooks: &'a H) -> BriefGuard<'a, H> {
+    if lock.word.compare_exchange(FREE, HELD, Acquire, Relaxed).is_err() {
+        wait_for(lock, hooks);
+    }
+    BriefGuard { lock, hooks }
+}
+
+/// Takes a lock that another thread holds.
+#[cold]
+fn wait_for<H: Hooks>(lock: &pthread_mutex_t, hooks: &H) {
     let sure = core::cell::Cell::new(true);
     let fence = || sure.set(!hooks.fences_others() || hooks.fence_others());
-    acquire_brief(&lock.word, &lock.waiting, SPINS, fence, |expected| {
+    acquire_slow(&lock.word, &lock.waiting, SPINS, fence, |expected| {
         let deadline = if sure.get() { None } else { Some(hooks.now_ns().saturating_add(UNSURE_NS)) };
         let (Wait::Woken | Wait::TimedOut) = hooks.wait(lock.word.as_ptr(), expected, deadline);
     });
-    BriefGuard { lock, hooks }
 }

@@ -83,12 +83,20 @@ impl<H: Hooks> Drop for Guard<'_, H> {
 /// Two read-modify-writes for the pair when nobody else wants it.
 #[inline]
 pub fn lock<'a, H: Hooks>(lock: &'a pthread_mutex_t, hooks: &'a H) -> Guard<'a, H> {
-    let held = acquire(&lock.word, |expected| {
+    if lock.word.compare_exchange(FREE, HELD, Acquire, Relaxed).is_err() {
+        wait_for(lock, hooks);
+    }
+    Guard { lock, hooks }
+}
+
+/// Takes a lock that another thread holds.
+#[cold]
+fn wait_for<H: Hooks>(lock: &pthread_mutex_t, hooks: &H) {
+    let held = acquire_slow(&lock.word, SPINS, |expected| {
         let _ = hooks.wait(lock.word.as_ptr(), expected, None);
         Wait::Woken
     });
     debug_assert!(held);
-    Guard { lock, hooks }
 }
 
 /// Takes the lock unless `deadline_ns` passes first.
