@@ -19,10 +19,17 @@ use crate::system::System;
 
 impl<D: Driver, H: Hooks> System<D, H> {
     /// Hands a result through; tells about it when memory has run out. For public entries: no lock is held.
+    #[inline]
     pub(crate) fn tell<T>(&self, result: Result<T>) -> Result<T> {
-        if let Err(Error { cause: Cause::OutOfMemory(oom), .. }) = &result {
+        result.map_err(|error| self.tell_of(error))
+    }
+
+    /// Hands an error through. Apart, so that a success is not carried along with room for it.
+    #[cold]
+    fn tell_of(&self, error: Error) -> Error {
+        if let Cause::OutOfMemory(oom) = &error.cause {
             self.report_out_of_memory(oom);
         }
-        result
+        error
     }
 }
