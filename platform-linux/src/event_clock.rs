@@ -30,8 +30,7 @@ impl EventClock {
     #[inline]
     pub(crate) fn now(&self) -> Option<u64> {
         use core::arch::x86_64::_rdtsc;
-        let state = self.state.load(Relaxed);
-        if state == ABSENT || (state == UNKNOWN && !self.ask()) {
+        if self.state.load(Relaxed) != PRESENT && !self.ask() {
             return None;
         }
         // No fence in front: it would cost as much again, and the reading strays by no more than what the processor has under
@@ -52,6 +51,9 @@ impl EventClock {
         use core::arch::x86_64::__cpuid;
         const ADVANCED: u32 = 0x8000_0007;
         const INVARIANT: u32 = 1 << 8;
+        if self.state.load(Relaxed) == ABSENT {
+            return false;
+        }
         let present = __cpuid(0x8000_0000).eax >= ADVANCED && __cpuid(ADVANCED).edx & INVARIANT != 0;
         self.state.store(if present { PRESENT } else { ABSENT }, Relaxed);
         present

@@ -24,11 +24,7 @@ impl ProcessFence {
     /// Whether threads rely on it; the same answer for ever. Linux 4.14 has it; a filter of system calls may not let it pass.
     #[inline]
     pub(crate) fn available(&self) -> bool {
-        match self.state.load(Relaxed) {
-            PRESENT => true,
-            ABSENT => false,
-            _ => self.decide(register()),
-        }
+        self.state.load(Relaxed) == PRESENT || self.not_yet_present()
     }
 
     /// Has all running threads of the process fence. Some microseconds: it interrupts their processors.
@@ -41,9 +37,13 @@ impl ProcessFence {
         }
     }
 
+    #[cold]
+    fn not_yet_present(&self) -> bool {
+        self.state.load(Relaxed) != ABSENT && self.decide(register())
+    }
+
     /// Decides it once for all threads: one that does not have others fence must not meet one that relies on it. A thread whose
     /// own attempt fails, for want of memory or by a filter of its own, relies on it with the others, and is told when it executes.
-    #[cold]
     fn decide(&self, registered: bool) -> bool {
         let found = if registered { PRESENT } else { ABSENT };
         let known = self.state.compare_exchange(UNKNOWN, found, Relaxed, Relaxed);
