@@ -1,91 +1,89 @@
-    push rbx
-    mov rbx,rdi
-    call nrt_benches::world::allocate
+    jmp
     push rbp
     push r15
     push r14
     push r13
     push r12
     push rbx
-    sub rsp,0A8h
-    mov rbx,[rsi]
-    lea r8,[rsp+8]
-    mov eax,r8d
-    shr eax,12h
-    mov ecx,r8d
-    shr ecx,15h
-    add ecx,eax
-    mov eax,r8d
-    shr eax,17h
-    add eax,ecx
-    and eax,0Fh
-    shl eax,6
-    lock inc qword ptr [rbx+rax]
-    mov r14,rdi
-    lea rdi,[rbx+rax]
-    mov eax,[rbx+400h]
-    cmp eax,1
+    sub rsp,0E8h
+    mov rax,rdi
+    mov rdi,[rdi]
+    lea r15,[rsp+40h]
+    mov ecx,r15d
+    shr ecx,12h
+    mov edx,r15d
+    shr edx,15h
+    add edx,ecx
+    mov ecx,r15d
+    shr ecx,17h
+    add ecx,edx
+    and ecx,0Fh
+    shl ecx,6
+    lock inc qword ptr [rdi+rcx]
+    lea r12,[rdi+rcx]
+    mov ecx,[rdi+400h]
+    cmp ecx,1
     jne
-    mov eax,2
-    movd xmm0,eax
-    mov r13d,13h
-    cmp dword ptr [rbx+4A0h],0
+    mov ecx,2
+    movd xmm0,ecx
+    mov ebp,13h
+    cmp dword ptr [rdi+4A0h],0
     je
-    mov eax,[rsi+8]
-    mov rcx,[rbx+520h]
+    mov eax,[rax+8]
+    mov rcx,[rdi+520h]
     shl rax,6
-    mov r12d,[rcx+rax+10h]
-    cmp r12,1Fh
+    mov r13d,[rcx+rax+10h]
+    cmp r13,1Fh
     jbe
-    mov r15d,[rcx+rax+14h]
+    mov ebx,[rcx+rax+14h]
     mov eax,2
     movd xmm0,eax
-    cmp r15d,7
+    cmp ebx,7
     jbe
-    mov rax,[rbx+630h]
-    imul rcx,r12,900B8h
+    mov rax,[rdi+630h]
+    imul rcx,r13,900B8h
     add rax,rcx
     add rax,8
     cmp byte ptr [rax],1
     jne
-    cmp byte ptr [rax+r15+4CD10h],0
+    cmp byte ptr [rax+rbx+4CD10h],0
     je
-    mov [rsp],rdi
-    imul rcx,r15,9998h
+    imul rcx,rbx,9998h
     add rcx,rax
     add rcx,50h
-    mov [rsp+40h],rax
-    mov [rsp+48h],rcx
-    mov [rsp+50h],r12d
-    mov [rsp+54h],r15d
-    lea rbp,[rbx+478h]
-    mov rax,[rdx+8]
-    cmp dword ptr [rbx+498h],2
+    mov [rsp+78h],rax
+    mov [rsp+80h],rcx
+    mov [rsp+88h],r13d
+    mov [rsp+8Ch],ebx
+    lea r14,[rdi+478h]
+    mov rax,[rsi+8]
+    cmp dword ptr [rdi+498h],2
     setne cl
-    mov esi,r15d
-    shr esi,cl
-    mov rcx,[rdx+20h]
-    mov edi,[rdx+28h]
-    cmp byte ptr [rdx],0
+    mov edx,ebx
+    shr edx,cl
+    mov rcx,[rsi+20h]
+    mov r8d,[rsi+28h]
+    cmp byte ptr [rsi],0
     je
-    movzx r8d,byte ptr [rdx+2Ch]
-    mov [rsp+70h],rcx
-    mov [rsp+84h],edi
-    mov [rsp+80h],esi
-    mov [rsp+88h],r8b
-    mov [rsp+58h],rax
-    movups xmm0,[rdx+10h]
-    movups [rsp+60h],xmm0
-    mov qword ptr [rsp+78h],0
-    shl r12,0Ch
-    add r12,[rbx+528h]
-    shl r15,9
-    add r15,r12
+    movzx r9d,byte ptr [rsi+2Ch]
+    mov [rsp+0C8h],rcx
+    mov [rsp+0DCh],r8d
+    mov [rsp+0D8h],edx
+    mov [rsp+0E0h],r9b
+    mov [rsp+0B0h],rax
+    movups xmm0,[rsi+10h]
+    movups [rsp+0B8h],xmm0
+    mov qword ptr [rsp+0D0h],0
+    shl r13,0Ch
+    mov [rsp],rdi
+    add r13,[rdi+528h]
+    shl rbx,9
+    add rbx,r13
     lea rdi,[rsp+8]
-    lea rdx,[rsp+40h]
-    lea r8,[rsp+58h]
-    mov rsi,rbp
-    mov rcx,r15
+    lea rdx,[rsp+78h]
+    lea r8,[rsp+0B0h]
+    mov rsi,r14
+    mov rcx,rbx
     call nrt_core::dmem::allocate::<impl nrt_core::system::System<D,H>>::dmem_alloc_unobserved
     push rbp
     push r15
@@ -187,44 +185,43 @@
     push r12
     push rbx
     sub rsp,88h
-    mov [rsp+30h],r9
-    mov [rsp+38h],r8
+    mov [rsp+70h],r9
+    mov [rsp+50h],r8
     mov r11,rdx
     mov r10,rsi
-    mov r14,rdi
-    mov r15d,[rcx+10h]
-    mov r12d,[rcx+14h]
-    lea r13,[r12+r15*8]
+    mov r15,rdi
+    mov r13d,[rcx+10h]
+    mov r14d,[rcx+14h]
+    mov rdx,r13
+    shl rdx,0Ch
     lea r8,[rsi+1CCh]
-    mov rdx,r15
-    shl rdx,0Ah
-    mov rsi,r13
+    mov [rsp+68h],r13
+    shl r13,0Ah
+    mov rsi,r14
     shl rsi,9
-    mov r9d,1
-    mov rdi,r12
-    shl rdi,7
-    mov [rsp+20h],rax
-    mov [rsp+58h],r8
-    mov [rsp+70h],rdx
-    mov [rsp+68h],rsi
-    mov [rsp+60h],rdi
-    mov rbx,[r10+0B0h]
-    lea rbp,[rbx+rsi]
-    mov byte ptr [rsp+0Fh],1
-    xor eax,eax
-    lock cmpxchg [rbx+rsi+10h],r9d
-    jne
-    lea rax,[rbx+rsi]
-    add rax,10h
+    mov edi,1
+    mov r12,r14
+    shl r12,7
     mov [rsp+10h],rax
-    mov [rsp+78h],rax
+    mov [rsp+60h],rdx
+    mov [rsp+18h],r8
+    mov [rsp+58h],rsi
+    mov rbx,[r10+0B0h]
+    add rbx,rdx
+    lea rbp,[rbx+rsi]
+    xor eax,eax
+    lock cmpxchg [rsi+rbx+10h],edi
+    jne
+    add rbx,rsi
+    add rbx,10h
+    mov [rsp+78h],rbx
     mov [rsp+80h],r8
     mov rax,[r10+0B8h]
-    add rax,rdx
-    mov edx,[rdi+rax]
+    add rax,r13
+    mov edx,[r12+rax]
     test edx,edx
     jne
-    add rax,rdi
+    add rax,r12
     dec edx
     mov rsi,[r10+0F0h]
     mov rdi,rdx
@@ -233,7 +230,8 @@
     mov [rax],esi
     dec dword ptr [rax+4]
     jmp
-    mov [rsp+20h],rbp
+    mov [rsp+10h],rbp
+    mov [rsp+18h],rbx
     mov rax,[r10+0F0h]
     mov edx,edx
     shl rdx,8
@@ -255,12 +253,12 @@
     mov r8,[r11+8]
     mov [rsi+rdx],r8
     mov [rsi+rdx+8],rdi
-    mov r8,[rsp+38h]
-    mov rdi,[r8+10h]
+    mov r9,[rsp+50h]
+    mov rdi,[r9+10h]
     mov [rsi+rdx+10h],rdi
     mov [rsi+rdx+18h],rax
     mov qword ptr [rsi+rdx+20h],0
-    mov rdx,[rsp+30h]
+    mov rdx,[rsp+70h]
     cmp rdx,rdi
     mov rdi,rdx
     jne
@@ -268,16 +266,15 @@
     jmp
     mov [rbp+28h],rdx
     mov [rbp+30h],rdi
-    mov eax,[r8+2Ch]
+    mov eax,[r9+2Ch]
     mov [rbp+38h],eax
-    movzx eax,byte ptr [r8+30h]
+    movzx eax,byte ptr [r9+30h]
     mov [rbp+3Ch],eax
-    mov eax,[r8+28h]
+    mov eax,[r9+28h]
     mov [rbp+40h],eax
     lea rdx,[rbp+44h]
-    mov rax,r8
-    mov r8,[r8]
-    mov r9,[rax+8]
+    mov r8,[r9]
+    mov r9,[r9+8]
     cmp r9,3Ch
     jb
     mov rbx,r9
@@ -293,12 +290,13 @@
     movups [rdx+rbx-10h],xmm0
     mov byte ptr [rbp+rbx+44h],0
     mov [rbp+88h],rdx
-    cmp r12d,8
+    cmp r14d,8
     jae
-    lea rax,[r15+r15*8]
+    mov rax,[rsp+68h]
+    lea rax,[rax+rax*8]
     shl rax,7
     add rax,[r10+0C0h]
-    imul rdx,r12,38h
+    imul rdx,r14,38h
     add rax,rdx
     add rax,68h
     mov [rbp+90h],rax
@@ -322,126 +320,128 @@
     push r13
     push r12
     push rbx
-    sub rsp,38h
-    mov r11d,[rsi+10h]
-    mov r12d,[rsi+14h]
-    mov r15,[rdi+0B8h]
-    mov rbx,r11
-    shl rbx,0Ah
-    mov r14,r12
-    shl r14,7
-    cmp dword ptr [rdx+38h],2
-    mov [rsp+30h],r12
+    sub rsp,48h
+    mov r13,r8
+    mov rbx,rdx
+    mov r8d,[rsi+10h]
+    mov r15d,[rsi+14h]
+    mov r12,[rdi+0B8h]
+    mov r14,r8
+    shl r14,0Ah
+    mov rdx,r15
+    shl rdx,7
+    cmp dword ptr [rbx+38h],2
+    mov [rsp+20h],r9
     jne
-    cmp r12d,7
+    cmp r15d,7
     ja
-    mov eax,[rdx+40h]
+    mov eax,[rbx+40h]
     cmp eax,4
     jae
-    mov r10d,[rdx+3Ch]
+    mov r10d,[rbx+3Ch]
     cmp r10d,17h
     jae
-    add r15,rbx
-    add r15,r14
-    imul r13,r12,0B8h
-    mov rbp,[rdx+30h]
-    mov r12,rbp
-    neg r12
+    mov r9,r13
+    add r12,r14
+    add r12,rdx
+    imul r13,r15,0B8h
+    mov r11,rbx
+    mov rbx,[rbx+30h]
+    mov rbp,rbx
+    neg rbp
     cmp ecx,1
-    cmove r12,rbp
+    cmove rbp,rbx
+    mov rbx,r11
     mov rsi,[rsi]
     add rsi,r13
     add rsi,8CD70h
-    add [rsi+r10*8],r12
-    add [rsi+0B0h],r12
-    mov r10,[r15+rax*8+18h]
-    add r12,r10
-    mov [r15+rax*8+18h],r12
-    mov r15,[rdi+0B8h]
+    add [rsi+r10*8],rbp
+    add [rsi+0B0h],rbp
+    mov rsi,[r12+rax*8+18h]
+    add rbp,rsi
+    mov [rsp+18h],rbp
+    mov [r12+rax*8+18h],rbp
+    mov r12,[rdi+0B8h]
+    mov r13,r9
     jmp
-    mov r13d,[rdi+1B0h]
-    imul r13,r11
-    imul rax,r13,38h
-    shl r13,6
-    add r13,[rdi+0E0h]
-    add rax,[rdi+0E8h]
-    add r15,rbx
-    mov ebx,[r14+r15+40h]
-    mov esi,[r14+r15+44h]
-    test esi,esi
+    mov ebp,[rdi+1B0h]
+    imul rbp,r8
+    imul r11,rbp,38h
+    shl rbp,6
+    add rbp,[rdi+0E0h]
+    add r11,[rdi+0E8h]
+    add r12,r14
+    mov eax,[rdx+r12+40h]
+    mov r10d,[rdx+r12+44h]
+    test r10d,r10d
     je
-    mov [rsp+4],esi
-    add r15,r14
-    mov esi,[r15+48h]
-    mov [rsp+8],rsi
-    lea r14,[rsi+rbx]
-    imul rbp,r14,38h
-    mov [rsp+28h],rax
-    add rbp,rax
+    mov [rsp+2Ch],r10d
+    add r12,rdx
+    mov edx,[r12+48h]
+    mov [rsp+40h],rax
+    mov [rsp+10h],rdx
+    lea r14,[rdx+rax]
+    imul r10,r14,38h
+    add r10,r11
     movzx eax,byte ptr [rdi+1D4h]
-    cmp al,1
+    cmp al,2
     jne
-    movzx eax,al
-    test eax,eax
-    je
-    mov rdi,rdx
     rdtsc
-    mov rsi,rdx
-    mov rdx,rdi
-    shl rsi,20h
-    or rsi,rax
-    mov [rbp],rsi
-    mov [rbp+8],r10
-    mov [rbp+10h],r12
-    lea rdi,[rbp+18h]
-    test r8,r8
+    shl rdx,20h
+    or rdx,rax
+    mov [r10],rdx
+    mov [r10+8],rsi
+    mov r8,[rsp+18h]
+    mov [r10+10h],r8
+    lea rdi,[r10+18h]
+    test r13,r13
     je
+    mov rsi,r13
+    mov r9,[rsp+20h]
     cmp r9,20h
     jb
     cmp r9,8
-    mov esi,[rsp+4]
     jae
     cmp r9,10h
     jae
-    movups xmm0,[r8]
+    movups xmm0,[rsi]
     movups [rdi],xmm0
-    movups xmm0,[r8+r9-10h]
+    movups xmm0,[rsi+r9-10h]
     movups [rdi+r9-10h],xmm0
     jmp
-    mov r8,[rsp+8]
+    mov rdx,[rsp+10h]
     mov byte ptr [rdi+r9],0
     shl r14,6
-    mov [r13+r14],ecx
-    mov eax,[rdx+38h]
-    mov [r13+r14+4],eax
-    mov eax,[rdx+3Ch]
-    mov [r13+r14+8],eax
-    mov eax,[rdx+40h]
-    mov [r13+r14+0Ch],eax
-    mov [r13+r14+10h],rdi
-    mov rax,[rsp+30h]
-    mov [r13+r14+18h],eax
-    mov rax,[rdx+10h]
-    mov [r13+r14+20h],rax
-    mov rax,[rdx+18h]
-    mov [r13+r14+28h],rax
-    mov rax,[rdx+28h]
-    mov [r13+r14+30h],rax
-    mov [r13+r14+38h],r12
-    inc r8d
+    mov [rbp+r14],ecx
+    mov eax,[rbx+38h]
+    mov [rbp+r14+4],eax
+    mov eax,[rbx+3Ch]
+    mov [rbp+r14+8],eax
+    mov eax,[rbx+40h]
+    mov [rbp+r14+0Ch],eax
+    mov [rbp+r14+10h],rdi
+    mov [rbp+r14+18h],r15d
+    mov rax,[rbx+10h]
+    mov [rbp+r14+20h],rax
+    mov rax,[rbx+18h]
+    mov [rbp+r14+28h],rax
+    mov rax,[rbx+28h]
+    mov [rbp+r14+30h],rax
+    mov [rbp+r14+38h],r8
+    inc edx
     xor eax,eax
-    cmp r8d,esi
-    cmovne eax,r8d
-    add ebx,eax
-    imul rcx,rbx,38h
-    shl rbx,6
-    prefetcht0 [r13+rbx]
-    mov rdx,[rsp+28h]
-    prefetcht0 [rdx+rcx]
-    prefetcht0 [rdx+rcx+37h]
-    mov [r15+48h],eax
-    inc qword ptr [r15+38h]
-    add rsp,38h
+    cmp edx,[rsp+2Ch]
+    cmovne eax,edx
+    mov rdx,[rsp+40h]
+    add edx,eax
+    imul rcx,rdx,38h
+    shl rdx,6
+    prefetcht0 [rbp+rdx]
+    prefetcht0 [r11+rcx]
+    prefetcht0 [r11+rcx+37h]
+    mov [r12+48h],eax
+    inc qword ptr [r12+38h]
+    add rsp,48h
     pop rbx
     pop r12
     pop r13
@@ -449,22 +449,18 @@
     pop r15
     pop rbp
     ret
-    mov rax,[rbx+0B8h]
-    shl r13,7
-    inc dword ptr [rax+r13+8]
+    add r13,[rbx+0B8h]
+    inc dword ptr [r12+r13+8]
     movzx eax,byte ptr [rbx+1D5h]
-    cmp al,1
-    je
-    movzx eax,al
-    cmp eax,2
+    cmp al,2
     jne
-    mov rax,[rsp+20h]
+    mov rax,[rsp+10h]
     mov dword ptr [rax+10h],0
     mov eax,[rax+1Ch]
     test eax,eax
-    je
-    mov [r14+8],rbp
-    mov dword ptr [r14],40h
+    jne
+    mov [r15+8],rbp
+    mov dword ptr [r15],40h
     add rsp,88h
     pop rbx
     pop r12
@@ -485,39 +481,36 @@
     pop r15
     pop rbp
     ret
-    mov r13d,[rsp+8]
-    cmp r13d,40h
+    mov ebp,[rsp+8]
+    cmp ebp,40h
     jne
     mov rax,[rsp+10h]
-    mov rcx,[rbx+568h]
+    mov rdi,[rsp]
+    mov rcx,[rdi+568h]
     sub rax,rcx
     shr rax,8
     mov eax,eax
     mov rdx,rax
     shl rdx,8
-    mov ebp,[rcx+rdx+0B4h]
-    shl rbp,20h
-    or rbp,rax
-    mov r13d,40h
-    mov r15,rbx
+    mov r14d,[rcx+rdx+0B4h]
+    shl r14,20h
+    or r14,rax
+    mov ebp,40h
+    mov rbx,rdi
     jmp
-    mov rdi,[rsp]
-    lock dec qword ptr [rdi]
-    mov eax,[rbx+400h]
+    lock dec qword ptr [r12]
+    mov eax,[rdi+400h]
     cmp eax,1
     je
-    cmp r13d,40h
+    cmp ebp,40h
     jne
-    mov [r14],r15
-    mov [r14+8],rbp
-    add rsp,0A8h
+    mov rax,rbx
+    mov rdx,r14
+    add rsp,0E8h
     pop rbx
     pop r12
     pop r13
     pop r14
     pop r15
     pop rbp
-    ret
-    mov rax,rbx
-    pop rbx
     ret

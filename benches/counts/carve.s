@@ -58,7 +58,6 @@
     mov rcx,[rdi]
     lea rbx,[rcx+r8]
     lea r14,[rdi+54h]
-    mov byte ptr [rsp+38h],1
     mov r9d,1
     xor eax,eax
     lock cmpxchg [rcx+r8],r9d
@@ -293,15 +292,12 @@
     mov [rax+rsi+14h],r13d
     mov r13b,1
     movzx eax,byte ptr [rdi+5Dh]
-    cmp al,1
-    je
-    movzx eax,al
-    cmp eax,2
+    cmp al,2
     jne
     mov dword ptr [rbx],0
     mov eax,[rbx+0Ch]
     test eax,eax
-    je
+    jne
     mov eax,1
     test r13b,r13b
     je

@@ -43,13 +43,12 @@
     imul rdx,rax,1240h
     lea rbx,[rcx+rdx]
     lea r14,[rdi+54h]
-    mov byte ptr [rsp+7],1
     mov r8d,1
     xor eax,eax
     lock cmpxchg [rcx+rdx],r8d
     jne
-    mov [rsp+18h],rbx
-    mov [rsp+20h],r14
+    mov [rsp+8],rbx
+    mov [rsp+10h],r14
     mov rdx,[rdi+30h]
     mov eax,[rdx+r12+8]
     mov rcx,[rdi+18h]
@@ -180,10 +179,7 @@
     or [rbx+1218h],edx
     xor eax,eax
     movzx ecx,byte ptr [rdi+5Dh]
-    cmp cl,1
-    je
-    movzx ecx,cl
-    cmp ecx,2
+    cmp cl,2
     jne
     mov dword ptr [rbx],0
     mov ecx,[rbx+0Ch]

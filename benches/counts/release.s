@@ -1,4 +1,8 @@
-    jmp
+    sub rsp,18h
+    mov [rsp+8],rdi
+    mov [rsp+10h],rsi
+    lea rdi,[rsp+8]
+    call core::ptr::drop_in_place<nrt_core::runtime::handles::Dmem<nrt_benches::driver::NullDriver,nrt_linux::hooks::LinuxHooks>>
     push r14
     push rbx
     push rax
@@ -18,15 +22,15 @@
     mov eax,[rbx+400h]
     test eax,eax
     je
-    mov eax,[rdi+8]
-    mov ecx,[rdi+0Ch]
-    cmp eax,[rbx+578h]
-    setae dl
-    test cl,1
-    sete sil
-    or sil,dl
-    jne
+    mov rax,[rdi+8]
+    cmp [rbx+578h],eax
+    jbe
+    bt rax,20h
+    jae
     mov rsi,[rbx+568h]
+    mov rcx,rax
+    shr rcx,20h
+    mov eax,eax
     shl rax,8
     mov edx,[rsi+rax+0B4h]
     cmp edx,ecx
@@ -34,6 +38,7 @@
     add rsi,rax
     lea rdi,[rbx+478h]
     mov rax,[rsi+80h]
+    nop [rax+rax]
     test rax,rax
     je
     cmp rax,1
@@ -71,26 +76,27 @@
     mov [rsp+3Ch],ecx
     mov rax,[rsi+20h]
     test rax,rax
-    mov [rsp+8],rsi
+    mov [rsp],rsi
     je
-    mov bl,1
-    mov dword ptr [rsp+4],0
+    mov r13b,1
+    xor eax,eax
     jmp
-    mov r13d,[rsp+38h]
+    mov [rsp+0Ch],eax
+    mov ecx,[rsp+38h]
     mov ebp,[rsp+3Ch]
-    lea rcx,[r13*8]
-    add rcx,rbp
-    mov r15,rcx
-    shl r15,7
-    mov rdx,[rdi+0B0h]
-    shl rcx,9
-    lea rax,[rdx+rcx]
+    mov rbx,rcx
+    shl rbx,0Ah
+    mov r15,[rdi+0B8h]
+    add r15,rbx
+    shl rcx,0Ch
+    add rcx,[rdi+0B0h]
+    mov rdx,rbp
+    shl rdx,9
+    lea rax,[rcx+rdx]
     mov [rsp+20h],rax
     lea r9,[rdx+rcx]
     add r9,10h
     lea r12,[rdi+1CCh]
-    add r15,[rdi+0B8h]
-    mov byte ptr [rsp+40h],1
     mov r8d,1
     xor eax,eax
     lock cmpxchg [rdx+rcx+10h],r8d
@@ -99,11 +105,11 @@
     mov [rsp+68h],r9
     mov [rsp+58h],r12
     mov [rsp+70h],r12
-    mov r12,rsi
-    sub r12,[rdi+0F0h]
+    mov r14,rsi
+    sub r14,[rdi+0F0h]
     mov qword ptr [rsi+80h],0
     lea rax,[rsp+28h]
-    mov r14,rdi
+    mov r12,rdi
     mov rdx,rsi
     mov rsi,rax
     mov ecx,2
@@ -115,120 +121,120 @@
     push r13
     push r12
     push rbx
-    sub rsp,38h
-    mov r11d,[rsi+10h]
-    mov r12d,[rsi+14h]
-    mov r15,[rdi+0B8h]
-    mov rbx,r11
-    shl rbx,0Ah
-    mov r14,r12
-    shl r14,7
-    cmp dword ptr [rdx+38h],2
-    mov [rsp+30h],r12
+    sub rsp,48h
+    mov r13,r8
+    mov rbx,rdx
+    mov r8d,[rsi+10h]
+    mov r15d,[rsi+14h]
+    mov r12,[rdi+0B8h]
+    mov r14,r8
+    shl r14,0Ah
+    mov rdx,r15
+    shl rdx,7
+    cmp dword ptr [rbx+38h],2
+    mov [rsp+20h],r9
     jne
-    cmp r12d,7
+    cmp r15d,7
     ja
-    mov eax,[rdx+40h]
+    mov eax,[rbx+40h]
     cmp eax,4
     jae
-    mov r10d,[rdx+3Ch]
+    mov r10d,[rbx+3Ch]
     cmp r10d,17h
     jae
-    add r15,rbx
-    add r15,r14
-    imul r13,r12,0B8h
-    mov rbp,[rdx+30h]
-    mov r12,rbp
-    neg r12
+    mov r9,r13
+    add r12,r14
+    add r12,rdx
+    imul r13,r15,0B8h
+    mov r11,rbx
+    mov rbx,[rbx+30h]
+    mov rbp,rbx
+    neg rbp
     cmp ecx,1
-    cmove r12,rbp
+    cmove rbp,rbx
+    mov rbx,r11
     mov rsi,[rsi]
     add rsi,r13
     add rsi,8CD70h
-    add [rsi+r10*8],r12
-    add [rsi+0B0h],r12
-    mov r10,[r15+rax*8+18h]
-    add r12,r10
-    mov [r15+rax*8+18h],r12
-    mov r15,[rdi+0B8h]
+    add [rsi+r10*8],rbp
+    add [rsi+0B0h],rbp
+    mov rsi,[r12+rax*8+18h]
+    add rbp,rsi
+    mov [rsp+18h],rbp
+    mov [r12+rax*8+18h],rbp
+    mov r12,[rdi+0B8h]
+    mov r13,r9
     jmp
-    mov r13d,[rdi+1B0h]
-    imul r13,r11
-    imul rax,r13,38h
-    shl r13,6
-    add r13,[rdi+0E0h]
-    add rax,[rdi+0E8h]
-    add r15,rbx
-    mov ebx,[r14+r15+40h]
-    mov esi,[r14+r15+44h]
-    test esi,esi
+    mov ebp,[rdi+1B0h]
+    imul rbp,r8
+    imul r11,rbp,38h
+    shl rbp,6
+    add rbp,[rdi+0E0h]
+    add r11,[rdi+0E8h]
+    add r12,r14
+    mov eax,[rdx+r12+40h]
+    mov r10d,[rdx+r12+44h]
+    test r10d,r10d
     je
-    mov [rsp+4],esi
-    add r15,r14
-    mov esi,[r15+48h]
-    mov [rsp+8],rsi
-    lea r14,[rsi+rbx]
-    imul rbp,r14,38h
-    mov [rsp+28h],rax
-    add rbp,rax
+    mov [rsp+2Ch],r10d
+    add r12,rdx
+    mov edx,[r12+48h]
+    mov [rsp+40h],rax
+    mov [rsp+10h],rdx
+    lea r14,[rdx+rax]
+    imul r10,r14,38h
+    add r10,r11
     movzx eax,byte ptr [rdi+1D4h]
-    cmp al,1
+    cmp al,2
     jne
-    movzx eax,al
-    test eax,eax
-    je
-    mov rdi,rdx
     rdtsc
-    mov rsi,rdx
-    mov rdx,rdi
-    shl rsi,20h
-    or rsi,rax
-    mov [rbp],rsi
-    mov [rbp+8],r10
-    mov [rbp+10h],r12
-    lea rdi,[rbp+18h]
-    test r8,r8
+    shl rdx,20h
+    or rdx,rax
+    mov [r10],rdx
+    mov [r10+8],rsi
+    mov r8,[rsp+18h]
+    mov [r10+10h],r8
+    lea rdi,[r10+18h]
+    test r13,r13
     je
-    movups xmm0,[rdx+44h]
-    movups xmm1,[rdx+53h]
+    movups xmm0,[rbx+44h]
+    movups xmm1,[rbx+53h]
     movups [rdi+0Fh],xmm1
     movups [rdi],xmm0
-    mov byte ptr [rbp+37h],0
-    mov esi,[rsp+4]
-    mov r8,[rsp+8]
+    mov byte ptr [r10+37h],0
+    mov rdx,[rsp+10h]
     jmp
     shl r14,6
-    mov [r13+r14],ecx
-    mov eax,[rdx+38h]
-    mov [r13+r14+4],eax
-    mov eax,[rdx+3Ch]
-    mov [r13+r14+8],eax
-    mov eax,[rdx+40h]
-    mov [r13+r14+0Ch],eax
-    mov [r13+r14+10h],rdi
-    mov rax,[rsp+30h]
-    mov [r13+r14+18h],eax
-    mov rax,[rdx+10h]
-    mov [r13+r14+20h],rax
-    mov rax,[rdx+18h]
-    mov [r13+r14+28h],rax
-    mov rax,[rdx+28h]
-    mov [r13+r14+30h],rax
-    mov [r13+r14+38h],r12
-    inc r8d
+    mov [rbp+r14],ecx
+    mov eax,[rbx+38h]
+    mov [rbp+r14+4],eax
+    mov eax,[rbx+3Ch]
+    mov [rbp+r14+8],eax
+    mov eax,[rbx+40h]
+    mov [rbp+r14+0Ch],eax
+    mov [rbp+r14+10h],rdi
+    mov [rbp+r14+18h],r15d
+    mov rax,[rbx+10h]
+    mov [rbp+r14+20h],rax
+    mov rax,[rbx+18h]
+    mov [rbp+r14+28h],rax
+    mov rax,[rbx+28h]
+    mov [rbp+r14+30h],rax
+    mov [rbp+r14+38h],r8
+    inc edx
     xor eax,eax
-    cmp r8d,esi
-    cmovne eax,r8d
-    add ebx,eax
-    imul rcx,rbx,38h
-    shl rbx,6
-    prefetcht0 [r13+rbx]
-    mov rdx,[rsp+28h]
-    prefetcht0 [rdx+rcx]
-    prefetcht0 [rdx+rcx+37h]
-    mov [r15+48h],eax
-    inc qword ptr [r15+38h]
-    add rsp,38h
+    cmp edx,[rsp+2Ch]
+    cmovne eax,edx
+    mov rdx,[rsp+40h]
+    add edx,eax
+    imul rcx,rdx,38h
+    shl rdx,6
+    prefetcht0 [rbp+rdx]
+    prefetcht0 [r11+rcx]
+    prefetcht0 [r11+rcx+37h]
+    mov [r12+48h],eax
+    inc qword ptr [r12+38h]
+    add rsp,48h
     pop rbx
     pop r12
     pop r13
@@ -236,8 +242,10 @@
     pop r15
     pop rbp
     ret
-    shr r12,8
-    mov rcx,[rsp+8]
+    shl rbp,7
+    add r15,rbp
+    shr r14,8
+    mov rcx,[rsp]
     mov rax,[rcx+0A8h]
     test rax,rax
     je
@@ -248,43 +256,37 @@
     mov [rdx+0A0h],rax
     mov qword ptr [rcx+98h],0
     mov qword ptr [rcx+0A0h],0
-    mov rsi,[r14+0F0h]
-    mov eax,r12d
+    mov rsi,[r12+0F0h]
+    mov eax,r14d
     shl rax,8
     mov edi,[rsi+rax+0B4h]
     or edi,1
     inc edi
     mov [rsi+rax+0B4h],edi
     dec dword ptr [r15+8]
-    test bl,bl
+    test r13b,r13b
     je
-    shl r13,0Ah
-    add r13,[r14+0B8h]
-    shl rbp,7
-    mov esi,[rbp+r13+4]
+    add rbx,[r12+0B8h]
+    mov esi,[rbp+rbx+4]
     cmp esi,3Fh
     jbe
-    add r13,rbp
-    mov rdi,[r14+0F0h]
-    mov r8d,[r13]
+    add rbx,rbp
+    mov rdi,[r12+0F0h]
+    mov r8d,[rbx]
     mov [rdi+rax+0B0h],r8d
-    inc r12d
-    mov [r13],r12d
+    inc r14d
+    mov [rbx],r14d
     inc esi
-    mov [r13+4],esi
-    movzx eax,byte ptr [r14+1D5h]
-    cmp al,1
-    jne
-    movzx eax,al
-    cmp eax,2
+    mov [rbx+4],esi
+    movzx eax,byte ptr [r12+1D5h]
+    cmp al,2
     jne
     mov rax,[rsp+20h]
     mov dword ptr [rax+10h],0
     mov eax,[rax+1Ch]
     test eax,eax
-    mov ebx,[rsp+4]
-    mov rdi,[rsp+10h]
-    je
+    mov ebx,[rsp+0Ch]
+    jne
     test bl,bl
     je
     add rsp,0B8h
@@ -302,4 +304,6 @@
     add rsp,8
     pop rbx
     pop r14
+    ret
+    add rsp,18h
     ret
