@@ -37,12 +37,15 @@ const fn named(name: &'static str, scenario: &'static str, peer: &'static str, o
 
 const TWO_MODELS: &str = "acquire/2 threads, two models of a core";
 
+const MANY: &str = "node/1 thread, 64 at a time, one stay";
+
 const ALONE: &str = crate::node::ALONE;
 
 const NAMED: &[Named] = &[
     named("pool_vs_heapless", "pool/1 thread", "heapless BoxPool", Of::Medians, Bar::AtLeast(1.8)),
     named("pool_vs_calloc", "pool/1 thread", "calloc + free", Of::Medians, Bar::AtLeast(1.3)),
     named("object_vs_c_object_path", "node/1 thread, one stay", "C object path", Of::Medians, Bar::AtLeast(1.8)),
+    named("object_64_alive_vs_c_object_path", MANY, "C object path", Of::Medians, Bar::AtLeast(1.8)),
     named("object_and_gate_vs_c_object_path", "node/1 thread", "C object path", Of::Medians, Bar::AtLeast(1.8)),
     named("two_devices_vs_one_thread", "node/2 threads, two devices", ALONE, Of::Means, Bar::AtMost(1.3)),
     named("two_cores_of_a_device_vs_one_thread", "node/2 threads, one device", ALONE, Of::Means, Bar::AtMost(1.6)),
