@@ -1,7 +1,7 @@
 //! What the pools hold: a byte-exact struct each, and beside it what only this implementation needs.
 
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
 use super::Slot;
 use crate::abi::{
@@ -241,7 +241,7 @@ pub(crate) struct CoreSide {
     pub(crate) live_nodes: AtomicU32,
     /// Ranges the driver refused to take back. Their nodes are linked through `next`, unless there was none left.
     pub(crate) quarantined: AtomicU32,
-    pub(crate) quarantine: core::sync::atomic::AtomicPtr<dmem_t>,
+    pub(crate) quarantine: AtomicPtr<dmem_t>,
     /// Device bytes this core holds, per HBM channel.
     pub(crate) channel_bytes: [AtomicU64; 4],
     /// Events ever written to this core's segment of its device's event ring.
@@ -249,8 +249,11 @@ pub(crate) struct CoreSide {
     /// First entry of that segment in the ring, and its length; written during init only.
     pub(crate) ring_start: AtomicU32,
     pub(crate) ring_len: AtomicU32,
-    /// Entry of the segment that the next event gets, counted from its first one.
-    pub(crate) ring_next: AtomicU32,
+    /// Entries from the next event's to the end of the segment.
+    pub(crate) ring_left: AtomicU32,
+    /// The entry that the next event gets, and what is beside it; null without a segment.
+    pub(crate) ring_entry: AtomicPtr<dma_mem_log_entry_t>,
+    pub(crate) ring_note: AtomicPtr<RingNote>,
     /// Bytes the driver refused to take back.
     pub(crate) quarantined_bytes: AtomicU64,
     /// Mappings the driver refused to remove although another one took their place.

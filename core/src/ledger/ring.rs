@@ -1,11 +1,11 @@
 //! The event ring: one segment per core, merged by time when read (fact sheet `dmem` §§2.5, 14).
 
-use core::ptr::NonNull;
+use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
-use crate::abi::{dma_mem_location_t, dma_mem_log_entry_t, dma_mem_usage_type_t, dmem_action, dmem_t};
-use crate::arena::{RING_TEXT, RingNote};
+use crate::abi::{dma_mem_location_t, dma_mem_usage_type_t, dmem_action, dmem_t};
+use crate::arena::{CoreSide, RING_TEXT, RingNote};
 use crate::context::ResolvedCore;
 use crate::driver::Driver;
 use crate::hooks::Hooks;
@@ -24,11 +24,11 @@ pub enum Action {
 
 /// Tells the processor that this place will be written soon. A ring is larger than the nearest cache.
 #[inline]
-fn prefetch(place: NonNull<u8>) {
+fn prefetch(place: *const u8) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a hint; it reads nothing and cannot fail, whatever the address.
     unsafe {
-        core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(place.as_ptr().cast());
+        core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(place.cast());
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = place;
@@ -88,18 +88,11 @@ impl<D: Driver, H: Hooks> System<D, H> {
         held: [u64; 2],
     ) {
         let side = self.arenas.core(core.device, core.core);
-        let ring = self.arenas.ring(core.device);
-        let (start, len) = (side.ring_start.load(Relaxed), side.ring_len.load(Relaxed));
-        if len == 0 {
-            return;
-        }
-        let next = side.ring_next.load(Relaxed);
-        debug_assert!(next < len);
-        let slot = start as usize + next as usize;
-        // SAFETY: `slot` lies in this core's segment, which only the holder of the core's memory lock touches; `node` is
+        let Some(line) = NonNull::new(side.ring_entry.load(Relaxed)) else { return };
+        let (line, note) = (line.as_ptr(), side.ring_note.load(Relaxed));
+        // SAFETY: both are of one slot of this core's segment, which only the holder of the core's memory lock touches; `node` is
         // live by contract; device records live for ever.
         unsafe {
-            let note: *mut RingNote = ring.notes.add(slot).as_ptr();
             (*note).stamp = self.event_stamp(core.device);
             (*note).held = held;
             let text = &mut (*note).text;
@@ -111,7 +104,6 @@ impl<D: Driver, H: Hooks> System<D, H> {
                     text[RING_TEXT - 1] = 0;
                 }
             }
-            let line: *mut dma_mem_log_entry_t = ring.entries.add(slot).as_ptr();
             (*line).action = dmem_action(action as u32);
             (*line).mem_loc = dma_mem_location_t((*node).mem_type.0);
             (*line).mem_usage = dma_mem_usage_type_t((*node).mem_usage_type.0);
@@ -123,16 +115,33 @@ impl<D: Driver, H: Hooks> System<D, H> {
             (*line).align_offset = (*node).align_offset;
             (*line).total_mem_used = held[1] as usize;
         }
-        let following = if next + 1 == len { 0 } else { next + 1 };
-        let slot = (start + following) as usize;
-        // SAFETY: a slot of this core's segment; only places are computed.
-        let places = unsafe { (ring.entries.add(slot).cast(), ring.notes.add(slot)) };
-        prefetch(places.0);
-        prefetch(places.1.cast());
-        // SAFETY: the last byte of the same note.
-        prefetch(unsafe { places.1.cast::<u8>().add(size_of::<RingNote>() - 1) });
-        side.ring_next.store(following, Relaxed);
+        match side.ring_left.load(Relaxed) {
+            1 => self.ring_rewind(core.device, side),
+            left => {
+                // SAFETY: the segment has another slot behind this one.
+                let (line, note) = unsafe { (line.add(1), note.add(1)) };
+                prefetch(line.cast());
+                prefetch(note.cast());
+                prefetch(note.cast::<u8>().wrapping_add(size_of::<RingNote>() - 1));
+                side.ring_entry.store(line, Relaxed);
+                side.ring_note.store(note, Relaxed);
+                side.ring_left.store(left - 1, Relaxed);
+            }
+        }
         side.ring_written.store(side.ring_written.load(Relaxed) + 1, Relaxed);
+    }
+
+    /// Has the next event go to the first entry of a core's segment, if it has any. Under the memory lock, or in init.
+    #[cold]
+    pub(crate) fn ring_rewind(&self, device: u32, side: &CoreSide) {
+        let (start, len) = (side.ring_start.load(Relaxed) as usize, side.ring_len.load(Relaxed));
+        let ring = self.arenas.ring(device);
+        // SAFETY: the segment of an owned core lies in its device's ring.
+        let first = (len > 0).then(|| unsafe { (ring.entries.add(start).as_ptr(), ring.notes.add(start).as_ptr()) });
+        let (entry, note) = first.unwrap_or((null_mut(), null_mut()));
+        side.ring_entry.store(entry, Relaxed);
+        side.ring_note.store(note, Relaxed);
+        side.ring_left.store(len, Relaxed);
     }
 
     /// The place of an event among those of its device.

@@ -193,11 +193,11 @@ impl<D: Driver, H: Hooks> System<D, H> {
         side.quarantine.store(null_mut(), Relaxed);
         side.channel_bytes.iter().for_each(|bytes| bytes.store(0, Relaxed));
         side.ring_written.store(0, Relaxed);
-        side.ring_next.store(0, Relaxed);
         let owned = self.settings.owned_of(device);
         let segment = self.settings.ring_segment(&owned);
         side.ring_start.store(core.saturating_sub(owned.start) * segment, Relaxed);
         side.ring_len.store(if owned.contains(&core) { segment } else { 0 }, Relaxed);
+        self.ring_rewind(device, side);
         side.running_thread.store(0, Relaxed);
         side.copying_thread.store(0, Relaxed);
         side.unsettled_copies.store(0, Relaxed);
