@@ -1,12 +1,12 @@
 //! What the pools hold: a byte-exact struct each, and beside it what only this implementation needs.
 
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 
 use super::Slot;
 use crate::abi::{
     dma_mem_log_entry_t, dmem_allocator_t, dmem_list_t, dmem_ref_node_t, dmem_t, ht_node_t, ht_t, kbl_feature_map_t, kbl_fmap_t,
-    mem_ref_t, model_t, ndl_device_t, ndl_mem_info_t, nrt_tensor_storage_t, nrt_tensor_t, pthread_mutex_t,
+    mem_ref_t, model_t, ndl_copy_buf_t, ndl_device_t, ndl_mem_info_t, nrt_tensor_storage_t, nrt_tensor_t, pthread_mutex_t,
     tdrv_scratchpad_cleanup_info_t, ucode_lib_info_t, ucode_lib_set_info_t,
 };
 use crate::sync::Stripe;
@@ -242,6 +242,10 @@ pub(crate) struct CoreSide {
     /// Ranges the driver refused to take back. Their nodes are linked through `next`, unless there was none left.
     pub(crate) quarantined: AtomicU32,
     pub(crate) quarantine: AtomicPtr<dmem_t>,
+    /// Places of this core in the records of its device, null until it is initialised: its row of the ledger, by usage and in all,
+    /// and its bounce buffer.
+    pub(crate) usage_row: AtomicPtr<[AtomicUsize; 23]>,
+    pub(crate) cpy_buf: AtomicPtr<ndl_copy_buf_t>,
     /// Device bytes this core holds, per HBM channel.
     pub(crate) channel_bytes: [AtomicU64; 4],
     /// Events ever written to this core's segment of its device's event ring.

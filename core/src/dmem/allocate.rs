@@ -222,8 +222,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
                     let hint = &raw mut (*raw).spare_44_hint;
                     text::put_here(&mut *hint, request.hint);
                     (*raw).hint = hint.cast();
-                    let device = self.arenas.devices.add(core.device as usize).as_ptr();
-                    (*raw).cpy_buf = &raw mut (*device).device.cpy_bufs[core.core as usize];
+                    (*raw).cpy_buf = self.arenas.core(core.device, core.core).cpy_buf.load(Relaxed);
                     (*raw).ref_count.store(1, Relaxed);
                     self.link(allocator, node);
                     self.ledger_add(core, raw, Action::Alloc, Some(request.hint));

@@ -46,13 +46,14 @@ impl<D: Driver, H: Hooks> System<D, H> {
     /// The caller holds the memory lock of `core`, and `node` is a live node of that core with all fields written.
     #[inline]
     pub(crate) unsafe fn ledger_add(&self, core: &ResolvedCore, node: *const dmem_t, action: Action, hint: Option<&str>) {
-        // SAFETY: by contract; the counters are atomics inside the device's record.
+        // SAFETY: by contract; the counters are atomics inside the device's record, and a core that has nodes is initialised.
         unsafe {
             let side = self.arenas.core(core.device, core.core);
             let mut held = [0; 2];
             if (*node).mem_type.0 == Location::Device as u32 {
                 let channel = (*node).tdram_channel as usize;
-                let row = &(*self.ledger(core)).memory_usage_nc[core.core as usize];
+                debug_assert!(!side.usage_row.load(Relaxed).is_null());
+                let row = &*side.usage_row.load(Relaxed);
                 let usage = (*node).mem_usage_type.0 as usize;
                 debug_assert!(channel < 4 && usage < TOTAL);
                 let on_channel = &side.channel_bytes[channel];

@@ -191,6 +191,8 @@ impl<D: Driver, H: Hooks> System<D, H> {
         side.quarantined_bytes.store(0, Relaxed);
         side.lost_mappings.store(0, Relaxed);
         side.quarantine.store(null_mut(), Relaxed);
+        side.usage_row.store(null_mut(), Relaxed);
+        side.cpy_buf.store(null_mut(), Relaxed);
         side.channel_bytes.iter().for_each(|bytes| bytes.store(0, Relaxed));
         side.ring_written.store(0, Relaxed);
         let owned = self.settings.owned_of(device);
@@ -213,6 +215,11 @@ impl<D: Driver, H: Hooks> System<D, H> {
         unsafe {
             self.ulib_initialise(core);
             self.database_initialise(core);
+            let side = self.arenas.core(core.device, core.core);
+            let row = &raw mut (*core.mla.as_ptr()).dmem_logger.memory_usage_nc[core.core as usize];
+            side.usage_row.store(row, Relaxed);
+            let device = self.arenas.devices.add(core.device as usize).as_ptr();
+            side.cpy_buf.store(&raw mut (*device).device.cpy_bufs[core.core as usize], Relaxed);
             let queue = &raw mut (*core.tpb.as_ptr()).hw_exec_queue;
             (*queue).compute_req_lock.word.store(0, Relaxed);
             (*queue).compute_idx_head.store(0, Relaxed);
