@@ -91,92 +91,93 @@
     push r13
     push r12
     push rbx
-    sub rsp,98h
-    movzx r12d,byte ptr [r8+30h]
-    mov r15d,[r8+2Ch]
-    cmp r15d,1
+    sub rsp,88h
+    mov r9,r8
+    movzx r15d,byte ptr [r8+30h]
+    mov r14d,[r8+2Ch]
+    cmp r14d,1
     lea rax,[0]
-    lea r9,[0]
-    cmove r9,rax
-    cmp byte ptr [r9+r12],14h
+    lea r8,[0]
+    cmove r8,rax
+    cmp byte ptr [r8+r15],14h
     jne
-    cmp qword ptr [r8+10h],0
+    cmp qword ptr [r9+10h],0
     je
     xor eax,eax
     cmp dword ptr [rsi+20h],2
     setne al
-    lea r9d,[rax*2+2]
-    mov r10d,[r8+28h]
-    cmp r10d,r9d
+    lea r8d,[rax*2+2]
+    mov r10d,[r9+28h]
+    cmp r10d,r8d
     jae
-    mov r9,[r8+18h]
-    lea rax,[r9-1]
-    test r9,rax
+    mov r8,[r9+18h]
+    lea rax,[r8-1]
+    test r8,rax
     je
     mov rax,[rsi+0F8h]
-    mov r9d,[rax+8]
-    test r9d,r9d
-    mov r10,rdx
+    mov r8d,[rax+8]
+    test r8d,r8d
     jne
-    mov r9,[rax]
-    shl r9,28h
+    mov r8,[rax]
+    shl r8,28h
     jne
     mov eax,[rax+0Ch]
     cmp eax,[rsi+100h]
     jae
-    mov rax,[r8+20h]
+    mov r13,[r9+20h]
     xor ebx,ebx
-    mov [rsp+18h],rax
-    test rax,rax
+    test r13,r13
     je
+    mov [rsp+8],r13
     xorps xmm0,xmm0
-    movups [rsp+50h],xmm0
     movups [rsp+40h],xmm0
     movups [rsp+30h],xmm0
-    mov qword ptr [rsp+60h],0
+    movups [rsp+20h],xmm0
+    mov qword ptr [rsp+50h],0
     mov rax,[rdx]
     mov rax,[rax+4CD28h]
-    mov [rsp+28h],rax
-    mov r11d,[rdx+10h]
-    mov r13d,[rdx+14h]
-    cmp r15d,1
-    mov [rsp+20h],r11d
+    mov [rsp+18h],rax
+    mov r12d,[rdx+10h]
+    mov r8d,[rdx+14h]
+    cmp r14d,1
     jne
-    mov r14,[r8+18h]
-    test r14,r14
+    mov r13,[r9+18h]
+    test r13,r13
     je
-    mov r9,[r8+10h]
-    mov eax,[r8+28h]
-    mov [rsp+14h],eax
-    xor r14d,r14d
-    xor eax,eax
+    mov rax,[r9+10h]
+    mov edx,[r9+28h]
+    mov [rsp+4],edx
+    xor r13d,r13d
     xor edx,edx
-    mov r11,r9
+    xor r10d,r10d
+    mov r11,rax
     shl r11,34h
-    mov r11,r9
+    mov r11,rax
     je
-    mov [rsp+48h],r11
+    mov [rsp+38h],r11
     mov r14,fs:[0FFFFFFFFFFFFFF20h]
     test r14,r14
+    mov ebp,r12d
     jne
     add r11,r14
     mov fs:[0FFFFFFFFFFFFFF20h],r11
     mov r11,r14
     shr r11,0Ch
-    mov [rsp+30h],r11
-    mov [rsp+38h],r14
-    mov [rsp+40h],r14
+    mov [rsp+20h],r11
+    mov [rsp+28h],r14
+    mov [rsp+30h],r14
+    mov [rsp+40h],r10d
+    mov r15,[rsp+8]
+    mov qword ptr [rsp+48h],0
     mov [rsp+50h],edx
-    mov r15,[rsp+18h]
-    mov qword ptr [rsp+58h],0
-    mov [rsp+60h],eax
-    mov [rsp+64h],r13d
-    lea rax,[rsp+28h]
-    mov [rsp],rax
+    mov [rsp+54h],r8d
+    lea r10,[rsp+18h]
     mov r14,rdi
-    mov r13,rsi
+    mov r12,rsi
     mov rdx,rcx
-    mov rcx,r10
+    mov ecx,ebp
+    push r10
+    push rax
     call nrt_core::dmem::allocate::<impl nrt_core::system::System<D,H>>::dmem_publish
     push rbp
     push r15
@@ -184,96 +185,96 @@
     push r13
     push r12
     push rbx
-    sub rsp,88h
-    mov [rsp+70h],r9
-    mov [rsp+50h],r8
-    mov r11,rdx
-    mov r10,rsi
-    mov r15,rdi
-    mov r13d,[rcx+10h]
-    mov r14d,[rcx+14h]
-    mov rdx,r13
-    shl rdx,0Ch
-    lea r8,[rsi+1CCh]
-    mov [rsp+68h],r13
-    shl r13,0Ah
-    mov rsi,r14
-    shl rsi,9
-    mov edi,1
-    mov r12,r14
-    shl r12,7
-    mov [rsp+10h],rax
+    sub rsp,98h
     mov [rsp+60h],rdx
-    mov [rsp+18h],r8
-    mov [rsp+58h],rsi
-    mov rbx,[r10+0B0h]
-    add rbx,rdx
-    lea rbp,[rbx+rsi]
+    mov r14,rsi
+    mov r12,rdi
+    mov edx,ecx
+    mov esi,r8d
+    mov r13,rdx
+    shl r13,0Ch
+    lea r10,[r14+1CCh]
+    mov rax,rdx
+    mov [rsp+80h],rdx
+    shl rax,9
+    lea rdx,[rax+rax*2]
+    mov rdi,rsi
+    shl rdi,9
+    mov [rsp+78h],rsi
+    lea rsi,[rsi+rsi*2]
+    shl rsi,6
+    mov r11d,1
+    mov [rsp+18h],rax
+    mov [rsp+38h],r10
+    mov [rsp+58h],rdx
+    mov [rsp+50h],rdi
+    mov [rsp+48h],rsi
+    mov rbx,[r14+0B0h]
+    add rbx,r13
+    lea rbp,[rbx+rdi]
     xor eax,eax
-    lock cmpxchg [rsi+rbx+10h],edi
+    lock cmpxchg [rdi+rbx+10h],r11d
     jne
-    add rbx,rsi
-    add rbx,10h
-    mov [rsp+78h],rbx
-    mov [rsp+80h],r8
-    mov rax,[r10+0B8h]
-    add rax,r13
-    mov edx,[r12+rax]
+    lea r15,[rdi+rbx]
+    add r15,10h
+    mov [rsp+88h],r15
+    mov [rsp+90h],r10
+    mov rax,[r14+0B8h]
+    add rax,rdx
+    mov edx,[rsi+rax]
     test edx,edx
     jne
-    add rax,r12
+    add rax,rsi
     dec edx
-    mov rsi,[r10+0F0h]
+    mov rsi,[r14+0F0h]
     mov rdi,rdx
     shl rdi,8
     mov esi,[rsi+rdi+0B0h]
     mov [rax],esi
     dec dword ptr [rax+4]
     jmp
-    mov [rsp+10h],rbp
-    mov [rsp+18h],rbx
-    mov rax,[r10+0F0h]
+    mov rax,[r14+0F0h]
     mov edx,edx
     shl rdx,8
     or dword ptr [rax+rdx+0B4h],1
-    mov rsi,[r10+0F0h]
-    lea rbp,[rsi+rdx]
-    mov r9,[rsp+0C0h]
-    mov rax,[r9+10h]
+    mov rsi,[r14+0F0h]
+    lea r13,[rsi+rdx]
+    mov r11,[rsp+0D8h]
+    mov rax,[r11+10h]
     lea rdi,[rsi+rdx+0C0h]
-    movups xmm0,[r9]
+    movups xmm0,[r11]
     movups [rsi+rdx+0C0h],xmm0
     mov [rsi+rdx+0D0h],rax
-    mov r8,[r9+38h]
-    mov [rsi+rdx+0F8h],r8
-    movups xmm0,[r9+18h]
-    movups xmm1,[r9+28h]
+    mov r10,[r11+38h]
+    mov [rsi+rdx+0F8h],r10
+    movups xmm0,[r11+18h]
+    movups xmm1,[r11+28h]
     movups [rsi+rdx+0E8h],xmm1
     movups [rsi+rdx+0D8h],xmm0
-    mov r8,[r11+8]
-    mov [rsi+rdx],r8
+    mov r10,[rsp+60h]
+    mov r10,[r10+8]
+    mov [rsi+rdx],r10
     mov [rsi+rdx+8],rdi
-    mov r9,[rsp+50h]
     mov rdi,[r9+10h]
     mov [rsi+rdx+10h],rdi
     mov [rsi+rdx+18h],rax
     mov qword ptr [rsi+rdx+20h],0
-    mov rdx,[rsp+70h]
+    mov rdx,[rsp+0D0h]
     cmp rdx,rdi
     mov rdi,rdx
     jne
     xor edx,edx
     jmp
-    mov [rbp+28h],rdx
-    mov [rbp+30h],rdi
+    mov [r13+28h],rdx
+    mov [r13+30h],rdi
     mov eax,[r9+2Ch]
-    mov [rbp+38h],eax
+    mov [r13+38h],eax
     movzx eax,byte ptr [r9+30h]
-    mov [rbp+3Ch],eax
+    mov [r13+3Ch],eax
     mov eax,[r9+28h]
-    mov [rbp+40h],eax
-    lea rdx,[rbp+44h]
-    mov r8,[r9]
+    mov [r13+40h],eax
+    lea rdi,[r13+44h]
+    mov r10,[r9]
     mov r9,[r9+8]
     cmp r9,3Ch
     jb
@@ -284,35 +285,36 @@
     jae
     cmp rbx,21h
     jb
-    movups xmm0,[r8]
-    movups [rdx],xmm0
-    movups xmm0,[r8+rbx-10h]
-    movups [rdx+rbx-10h],xmm0
-    mov byte ptr [rbp+rbx+44h],0
-    mov [rbp+88h],rdx
-    cmp r14d,8
-    jae
-    mov rax,[rsp+68h]
-    lea rax,[rax+rax*8]
-    shl rax,7
-    add rax,[r10+0C0h]
-    imul rdx,r14,38h
-    add rax,rdx
-    add rax,68h
-    mov [rbp+90h],rax
-    mov qword ptr [rbp+80h],1
-    lea rax,[r11+100h]
-    mov rdx,[r11+1A0h]
-    mov [rbp+0A0h],rdx
-    mov [rbp+98h],rax
-    mov [rbp+0A8h],r11
-    mov [rdx+98h],rbp
-    mov [r11+1A0h],rbp
-    mov rdi,r10
-    mov rsi,rcx
-    mov rdx,rbp
-    mov ecx,1
-    mov rbx,r10
+    movups xmm0,[r10]
+    movups [rdi],xmm0
+    movups xmm0,[r10+rbx-10h]
+    movups [rdi+rbx-10h],xmm0
+    mov byte ptr [r13+rbx+44h],0
+    mov [r13+88h],rdi
+    mov rax,[r14+0B8h]
+    mov rdx,[rsp+80h]
+    mov rsi,[rsp+78h]
+    lea rdx,[rsi+rdx*8]
+    lea rbx,[rdx+rdx*2]
+    shl rbx,6
+    mov rax,[rax+rbx+20h]
+    mov [r13+90h],rax
+    mov qword ptr [r13+80h],1
+    mov rsi,[rsp+60h]
+    lea rax,[rsi+100h]
+    mov rdx,[rsi+1A0h]
+    mov [r13+0A0h],rdx
+    mov [r13+98h],rax
+    mov [r13+0A8h],rsi
+    mov [rdx+98h],r13
+    mov [rsi+1A0h],r13
+    mov [rsp],r9
+    mov rdi,r14
+    mov esi,ecx
+    mov edx,r8d
+    mov rcx,r13
+    mov r8d,1
+    mov r9,r10
     call nrt_core::ledger::<impl nrt_core::system::System<D,H>>::ledger_add
     push rbp
     push r15
@@ -320,128 +322,100 @@
     push r13
     push r12
     push rbx
-    sub rsp,48h
-    mov r13,r8
-    mov rbx,rdx
-    mov r8d,[rsi+10h]
-    mov r15d,[rsi+14h]
+    sub rsp,28h
+    mov ebx,edx
     mov r12,[rdi+0B8h]
-    mov r14,r8
-    shl r14,0Ah
+    mov r15d,esi
+    mov eax,edx
     mov rdx,r15
-    shl rdx,7
-    cmp dword ptr [rbx+38h],2
-    mov [rsp+20h],r9
+    shl rdx,9
+    lea r11,[rdx+rdx*2]
+    lea rdx,[rax+rax*2]
+    shl rdx,6
+    cmp dword ptr [rcx+38h],2
     jne
-    cmp r15d,7
+    add r12,r11
+    add r12,rdx
+    mov eax,[rcx+40h]
+    mov rsi,[r12+18h]
+    cmp rax,3
     ja
-    mov eax,[rbx+40h]
-    cmp eax,4
-    jae
-    mov r10d,[rbx+3Ch]
+    mov r10d,[rcx+3Ch]
     cmp r10d,17h
     jae
-    mov r9,r13
-    add r12,r14
-    add r12,rdx
-    imul r13,r15,0B8h
-    mov r11,rbx
-    mov rbx,[rbx+30h]
-    mov rbp,rbx
+    mov r14,[rcx+30h]
+    mov rbp,r14
     neg rbp
-    cmp ecx,1
-    cmove rbp,rbx
-    mov rbx,r11
-    mov rsi,[rsi]
-    add rsi,r13
-    add rsi,8CD70h
+    cmp r8d,1
+    cmove rbp,r14
     add [rsi+r10*8],rbp
     add [rsi+0B0h],rbp
-    mov rsi,[r12+rax*8+18h]
+    mov rsi,[r12+rax*8+28h]
     add rbp,rsi
-    mov [rsp+18h],rbp
-    mov [r12+rax*8+18h],rbp
+    mov [r12+rax*8+28h],rbp
     mov r12,[rdi+0B8h]
-    mov r13,r9
-    jmp
-    mov ebp,[rdi+1B0h]
-    imul rbp,r8
-    imul r11,rbp,38h
-    shl rbp,6
-    add rbp,[rdi+0E0h]
-    add r11,[rdi+0E8h]
-    add r12,r14
-    mov eax,[rdx+r12+40h]
-    mov r10d,[rdx+r12+44h]
-    test r10d,r10d
-    je
-    mov [rsp+2Ch],r10d
+    add r12,r11
+    mov r13,[rdx+r12+60h]
+    test r13,r13
+    jne
     add r12,rdx
-    mov edx,[r12+48h]
-    mov [rsp+40h],rax
-    mov [rsp+10h],rdx
-    lea r14,[rdx+rax]
-    imul r10,r14,38h
-    add r10,r11
+    mov r14,[r12+68h]
     movzx eax,byte ptr [rdi+1D4h]
     cmp al,2
     jne
     rdtsc
     shl rdx,20h
     or rdx,rax
-    mov [r10],rdx
-    mov [r10+8],rsi
-    mov r8,[rsp+18h]
-    mov [r10+10h],r8
-    lea rdi,[r10+18h]
-    test r13,r13
+    mov [r14],rdx
+    mov [r14+8],rsi
+    mov [r14+10h],rbp
+    lea rdx,[r14+18h]
+    test r9,r9
     je
-    mov rsi,r13
-    mov r9,[rsp+20h]
-    cmp r9,20h
+    mov [rsp+20h],r15
+    mov r15,[rsp+60h]
+    cmp r15,20h
     jb
-    cmp r9,8
+    cmp r15,8
     jae
-    cmp r9,10h
+    cmp r15,10h
     jae
-    movups xmm0,[rsi]
-    movups [rdi],xmm0
-    movups xmm0,[rsi+r9-10h]
-    movups [rdi+r9-10h],xmm0
-    jmp
-    mov rdx,[rsp+10h]
-    mov byte ptr [rdi+r9],0
-    shl r14,6
-    mov [rbp+r14],ecx
-    mov eax,[rbx+38h]
-    mov [rbp+r14+4],eax
-    mov eax,[rbx+3Ch]
-    mov [rbp+r14+8],eax
-    mov eax,[rbx+40h]
-    mov [rbp+r14+0Ch],eax
-    mov [rbp+r14+10h],rdi
-    mov [rbp+r14+18h],r15d
-    mov rax,[rbx+10h]
-    mov [rbp+r14+20h],rax
-    mov rax,[rbx+18h]
-    mov [rbp+r14+28h],rax
-    mov rax,[rbx+28h]
-    mov [rbp+r14+30h],rax
-    mov [rbp+r14+38h],r8
-    inc edx
-    xor eax,eax
-    cmp edx,[rsp+2Ch]
-    cmovne eax,edx
-    mov rdx,[rsp+40h]
-    add edx,eax
-    imul rcx,rdx,38h
-    shl rdx,6
-    prefetcht0 [rbp+rdx]
-    prefetcht0 [r11+rcx]
-    prefetcht0 [r11+rcx+37h]
-    mov [r12+48h],eax
-    inc qword ptr [r12+38h]
-    add rsp,48h
+    movups xmm0,[r9]
+    movups [rdx],xmm0
+    movups xmm0,[r9+r15-10h]
+    movups [rdx+r15-10h],xmm0
+    mov byte ptr [rdx+r15],0
+    mov r15,[rsp+20h]
+    mov [r13],r8d
+    mov eax,[rcx+38h]
+    mov [r13+4],eax
+    mov eax,[rcx+3Ch]
+    mov [r13+8],eax
+    mov eax,[rcx+40h]
+    mov [r13+0Ch],eax
+    mov [r13+10h],rdx
+    mov [r13+18h],ebx
+    mov rax,[rcx+10h]
+    mov [r13+20h],rax
+    mov rax,[rcx+18h]
+    mov [r13+28h],rax
+    mov rax,[rcx+28h]
+    mov [r13+30h],rax
+    mov [r13+38h],rbp
+    mov eax,[r12+58h]
+    cmp eax,1
+    je
+    lea rcx,[r14+38h]
+    prefetcht0 [r13+40h]
+    add r13,40h
+    prefetcht0 [r14+38h]
+    prefetcht0 [r14+6Fh]
+    mov [r12+60h],r13
+    mov [r12+68h],rcx
+    dec eax
+    mov [r12+58h],eax
+    inc qword ptr [r12+48h]
+    add rsp,28h
     pop rbx
     pop r12
     pop r13
@@ -449,19 +423,18 @@
     pop r15
     pop rbp
     ret
-    add r13,[rbx+0B8h]
-    inc dword ptr [r12+r13+8]
-    movzx eax,byte ptr [rbx+1D5h]
+    mov rax,[r14+0B8h]
+    inc dword ptr [rax+rbx+8]
+    movzx eax,byte ptr [r14+1D5h]
     cmp al,2
     jne
-    mov rax,[rsp+10h]
-    mov dword ptr [rax+10h],0
-    mov eax,[rax+1Ch]
+    mov dword ptr [rbp+10h],0
+    mov eax,[rbp+1Ch]
     test eax,eax
     jne
-    mov [r15+8],rbp
-    mov dword ptr [r15],40h
-    add rsp,88h
+    mov [r12+8],r13
+    mov dword ptr [r12],40h
+    add rsp,98h
     pop rbx
     pop r12
     pop r13
@@ -469,11 +442,12 @@
     pop r15
     pop rbp
     ret
+    add rsp,10h
     test r15,r15
     je
     test rbx,rbx
     je
-    add rsp,98h
+    add rsp,88h
     pop rbx
     pop r12
     pop r13

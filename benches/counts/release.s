@@ -51,7 +51,7 @@
     push r13
     push r12
     push rbx
-    sub rsp,0B8h
+    sub rsp,0C8h
     mov rcx,[rsi]
     mov eax,[rcx]
     cmp rax,1Fh
@@ -70,50 +70,53 @@
     imul r8,rcx,9998h
     add r8,rdx
     add r8,50h
-    mov [rsp+28h],rdx
-    mov [rsp+30h],r8
-    mov [rsp+38h],eax
-    mov [rsp+3Ch],ecx
+    mov [rsp+38h],rdx
+    mov [rsp+40h],r8
+    mov [rsp+48h],eax
+    mov [rsp+4Ch],ecx
     mov rax,[rsi+20h]
     test rax,rax
-    mov [rsp],rsi
+    mov [rsp+10h],rsi
     je
-    mov r13b,1
+    mov al,1
+    mov [rsp+0Ch],eax
     xor eax,eax
     jmp
-    mov [rsp+0Ch],eax
-    mov ecx,[rsp+38h]
-    mov ebp,[rsp+3Ch]
-    mov rbx,rcx
-    shl rbx,0Ah
-    mov r15,[rdi+0B8h]
-    add r15,rbx
+    mov [rsp+1Ch],eax
+    mov r12d,[rsp+48h]
+    mov r15d,[rsp+4Ch]
+    mov rax,r12
+    shl rax,9
+    lea r13,[rax+rax*2]
+    mov r14,[rdi+0B8h]
+    add r14,r13
+    mov rcx,r12
     shl rcx,0Ch
     add rcx,[rdi+0B0h]
-    mov rdx,rbp
+    mov rdx,r15
     shl rdx,9
     lea rax,[rcx+rdx]
-    mov [rsp+20h],rax
+    mov [rsp+30h],rax
     lea r9,[rdx+rcx]
     add r9,10h
-    lea r12,[rdi+1CCh]
+    lea rbp,[rdi+1CCh]
     mov r8d,1
     xor eax,eax
     lock cmpxchg [rdx+rcx+10h],r8d
-    mov [rsp+10h],r9
+    mov [rsp+20h],r9
     jne
-    mov [rsp+68h],r9
-    mov [rsp+58h],r12
-    mov [rsp+70h],r12
-    mov r14,rsi
-    sub r14,[rdi+0F0h]
+    mov [rsp+78h],r9
+    mov [rsp+68h],rbp
+    mov [rsp+80h],rbp
+    mov rbx,rsi
+    sub rbx,[rdi+0F0h]
     mov qword ptr [rsi+80h],0
-    lea rax,[rsp+28h]
-    mov r12,rdi
-    mov rdx,rsi
-    mov rsi,rax
-    mov ecx,2
-    xor r8d,r8d
+    mov rbp,rdi
+    mov rcx,rsi
+    mov esi,r12d
+    mov edx,r15d
+    mov r8d,2
+    xor r9d,r9d
     call nrt_core::ledger::<impl nrt_core::system::System<D,H>>::ledger_add
     push rbp
     push r15
@@ -121,120 +124,92 @@
     push r13
     push r12
     push rbx
-    sub rsp,48h
-    mov r13,r8
-    mov rbx,rdx
-    mov r8d,[rsi+10h]
-    mov r15d,[rsi+14h]
+    sub rsp,28h
+    mov ebx,edx
     mov r12,[rdi+0B8h]
-    mov r14,r8
-    shl r14,0Ah
+    mov r15d,esi
+    mov eax,edx
     mov rdx,r15
-    shl rdx,7
-    cmp dword ptr [rbx+38h],2
-    mov [rsp+20h],r9
+    shl rdx,9
+    lea r11,[rdx+rdx*2]
+    lea rdx,[rax+rax*2]
+    shl rdx,6
+    cmp dword ptr [rcx+38h],2
     jne
-    cmp r15d,7
+    add r12,r11
+    add r12,rdx
+    mov eax,[rcx+40h]
+    mov rsi,[r12+18h]
+    cmp rax,3
     ja
-    mov eax,[rbx+40h]
-    cmp eax,4
-    jae
-    mov r10d,[rbx+3Ch]
+    mov r10d,[rcx+3Ch]
     cmp r10d,17h
     jae
-    mov r9,r13
-    add r12,r14
-    add r12,rdx
-    imul r13,r15,0B8h
-    mov r11,rbx
-    mov rbx,[rbx+30h]
-    mov rbp,rbx
+    mov r14,[rcx+30h]
+    mov rbp,r14
     neg rbp
-    cmp ecx,1
-    cmove rbp,rbx
-    mov rbx,r11
-    mov rsi,[rsi]
-    add rsi,r13
-    add rsi,8CD70h
+    cmp r8d,1
+    cmove rbp,r14
     add [rsi+r10*8],rbp
     add [rsi+0B0h],rbp
-    mov rsi,[r12+rax*8+18h]
+    mov rsi,[r12+rax*8+28h]
     add rbp,rsi
-    mov [rsp+18h],rbp
-    mov [r12+rax*8+18h],rbp
+    mov [r12+rax*8+28h],rbp
     mov r12,[rdi+0B8h]
-    mov r13,r9
-    jmp
-    mov ebp,[rdi+1B0h]
-    imul rbp,r8
-    imul r11,rbp,38h
-    shl rbp,6
-    add rbp,[rdi+0E0h]
-    add r11,[rdi+0E8h]
-    add r12,r14
-    mov eax,[rdx+r12+40h]
-    mov r10d,[rdx+r12+44h]
-    test r10d,r10d
-    je
-    mov [rsp+2Ch],r10d
+    add r12,r11
+    mov r13,[rdx+r12+60h]
+    test r13,r13
+    jne
     add r12,rdx
-    mov edx,[r12+48h]
-    mov [rsp+40h],rax
-    mov [rsp+10h],rdx
-    lea r14,[rdx+rax]
-    imul r10,r14,38h
-    add r10,r11
+    mov r14,[r12+68h]
     movzx eax,byte ptr [rdi+1D4h]
     cmp al,2
     jne
     rdtsc
     shl rdx,20h
     or rdx,rax
-    mov [r10],rdx
-    mov [r10+8],rsi
-    mov r8,[rsp+18h]
-    mov [r10+10h],r8
-    lea rdi,[r10+18h]
-    test r13,r13
+    mov [r14],rdx
+    mov [r14+8],rsi
+    mov [r14+10h],rbp
+    lea rdx,[r14+18h]
+    test r9,r9
     je
-    movups xmm0,[rbx+44h]
-    movups xmm1,[rbx+53h]
-    movups [rdi+0Fh],xmm1
-    movups [rdi],xmm0
-    mov byte ptr [r10+37h],0
-    mov rdx,[rsp+10h]
+    movups xmm0,[rcx+44h]
+    movups xmm1,[rcx+53h]
+    movups [rdx+0Fh],xmm1
+    movups [rdx],xmm0
+    mov byte ptr [r14+37h],0
     jmp
-    shl r14,6
-    mov [rbp+r14],ecx
-    mov eax,[rbx+38h]
-    mov [rbp+r14+4],eax
-    mov eax,[rbx+3Ch]
-    mov [rbp+r14+8],eax
-    mov eax,[rbx+40h]
-    mov [rbp+r14+0Ch],eax
-    mov [rbp+r14+10h],rdi
-    mov [rbp+r14+18h],r15d
-    mov rax,[rbx+10h]
-    mov [rbp+r14+20h],rax
-    mov rax,[rbx+18h]
-    mov [rbp+r14+28h],rax
-    mov rax,[rbx+28h]
-    mov [rbp+r14+30h],rax
-    mov [rbp+r14+38h],r8
-    inc edx
-    xor eax,eax
-    cmp edx,[rsp+2Ch]
-    cmovne eax,edx
-    mov rdx,[rsp+40h]
-    add edx,eax
-    imul rcx,rdx,38h
-    shl rdx,6
-    prefetcht0 [rbp+rdx]
-    prefetcht0 [r11+rcx]
-    prefetcht0 [r11+rcx+37h]
-    mov [r12+48h],eax
-    inc qword ptr [r12+38h]
-    add rsp,48h
+    mov [r13],r8d
+    mov eax,[rcx+38h]
+    mov [r13+4],eax
+    mov eax,[rcx+3Ch]
+    mov [r13+8],eax
+    mov eax,[rcx+40h]
+    mov [r13+0Ch],eax
+    mov [r13+10h],rdx
+    mov [r13+18h],ebx
+    mov rax,[rcx+10h]
+    mov [r13+20h],rax
+    mov rax,[rcx+18h]
+    mov [r13+28h],rax
+    mov rax,[rcx+28h]
+    mov [r13+30h],rax
+    mov [r13+38h],rbp
+    mov eax,[r12+58h]
+    cmp eax,1
+    je
+    lea rcx,[r14+38h]
+    prefetcht0 [r13+40h]
+    add r13,40h
+    prefetcht0 [r14+38h]
+    prefetcht0 [r14+6Fh]
+    mov [r12+60h],r13
+    mov [r12+68h],rcx
+    dec eax
+    mov [r12+58h],eax
+    inc qword ptr [r12+48h]
+    add rsp,28h
     pop rbx
     pop r12
     pop r13
@@ -242,54 +217,55 @@
     pop r15
     pop rbp
     ret
-    shl rbp,7
-    add r15,rbp
-    shr r14,8
-    mov rcx,[rsp]
-    mov rax,[rcx+0A8h]
-    test rax,rax
+    lea rax,[r15+r15*2]
+    shl rax,6
+    add r14,rax
+    shr rbx,8
+    mov rcx,[rsp+10h]
+    mov rdx,[rcx+0A8h]
+    test rdx,rdx
     je
     mov qword ptr [rcx+0A8h],0
-    mov rax,[rcx+0A0h]
-    mov rdx,[rcx+98h]
-    mov [rax+98h],rdx
-    mov [rdx+0A0h],rax
+    mov rdx,[rcx+0A0h]
+    mov rsi,[rcx+98h]
+    mov [rdx+98h],rsi
+    mov [rsi+0A0h],rdx
     mov qword ptr [rcx+98h],0
     mov qword ptr [rcx+0A0h],0
-    mov rsi,[r12+0F0h]
-    mov eax,r14d
-    shl rax,8
-    mov edi,[rsi+rax+0B4h]
-    or edi,1
-    inc edi
-    mov [rsi+rax+0B4h],edi
-    dec dword ptr [r15+8]
-    test r13b,r13b
+    mov rdi,[rbp+0F0h]
+    mov esi,ebx
+    shl rsi,8
+    mov r8d,[rdi+rsi+0B4h]
+    or r8d,1
+    inc r8d
+    mov [rdi+rsi+0B4h],r8d
+    dec dword ptr [r14+8]
+    cmp byte ptr [rsp+0Ch],0
     je
-    add rbx,[r12+0B8h]
-    mov esi,[rbp+rbx+4]
-    cmp esi,3Fh
+    add r13,[rbp+0B8h]
+    mov edi,[rax+r13+4]
+    cmp edi,3Fh
     jbe
-    add rbx,rbp
-    mov rdi,[r12+0F0h]
-    mov r8d,[rbx]
-    mov [rdi+rax+0B0h],r8d
-    inc r14d
-    mov [rbx],r14d
-    inc esi
-    mov [rbx+4],esi
-    movzx eax,byte ptr [r12+1D5h]
+    add r13,rax
+    mov rax,[rbp+0F0h]
+    mov r8d,[r13]
+    mov [rax+rsi+0B0h],r8d
+    inc ebx
+    mov [r13],ebx
+    inc edi
+    mov [r13+4],edi
+    movzx eax,byte ptr [rbp+1D5h]
     cmp al,2
     jne
-    mov rax,[rsp+20h]
+    mov rax,[rsp+30h]
     mov dword ptr [rax+10h],0
     mov eax,[rax+1Ch]
     test eax,eax
-    mov ebx,[rsp+0Ch]
+    mov ebx,[rsp+1Ch]
     jne
     test bl,bl
     je
-    add rsp,0B8h
+    add rsp,0C8h
     pop rbx
     pop r12
     pop r13
