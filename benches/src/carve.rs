@@ -251,25 +251,25 @@ fn scenario(name: &'static str, operation: &'static str, script: &'static Script
         Peer {
             name: "nrt",
             touches: "records of 64 B; 64-bit sizes, alignment of the address, sums, a limit per category, a description of 64 B",
-            locks: "lock of the core and channel 2x: 4 atomic read-modify-writes; a read of the range's own line",
+            locks: "lock of the core and channel 2x: 2 atomic read-modify-writes; a read of the range's own line",
             work: work(&peers.nrt, peers.script),
         },
         Peer {
             name: "offset-allocator",
             touches: "records of 28 B; 32-bit sizes, here in units of 4 KiB; no alignment, no sums but the free one",
-            locks: "a std Mutex 2x: 4 atomic read-modify-writes, as nrt has within",
+            locks: "a std Mutex 2x: 4 atomic read-modify-writes",
             work: work(&peers.offset, peers.script),
         },
         Peer {
             name: "range-alloc",
             touches: "a vector of free ranges, searched and moved: not constant",
-            locks: "a std Mutex 2x: 4 atomic read-modify-writes, as nrt has within",
+            locks: "a std Mutex 2x: 4 atomic read-modify-writes",
             work: work(&peers.ranges, peers.script),
         },
         Peer {
             name: "rlsf",
             touches: "headers of 16 B in the memory handed out, which device memory does not allow; every size a 64th",
-            locks: "a std Mutex 2x: 4 atomic read-modify-writes, as nrt has within",
+            locks: "a std Mutex 2x: 4 atomic read-modify-writes",
             work: work(&peers.rlsf, peers.script),
         },
         Peer {

@@ -118,9 +118,17 @@ pub fn main() -> ExitCode {
 /// The script of a trace, which lives as long as the program.
 fn read(trace: Option<&str>) -> Result<Option<&'static Script>, String> {
     let Some(path) = trace else { return Ok(None) };
-    let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+    let text = read_from_where_it_was_typed(Path::new(path)).map_err(|error| format!("{path}: {error}"))?;
     let script = Script::parse(&text).map_err(|error| format!("{path}: {error}"))?;
     Ok(Some(Box::leak(Box::new(script))))
+}
+
+/// Cargo runs benches in the folder of their package; a relative path is one of the folder where the command was typed.
+fn read_from_where_it_was_typed(path: &Path) -> std::io::Result<String> {
+    std::fs::read_to_string(path).or_else(|error| match std::env::var_os("PWD") {
+        Some(typed) if path.is_relative() => std::fs::read_to_string(Path::new(&typed).join(path)),
+        _ => Err(error),
+    })
 }
 
 fn list(filter: &str) {
@@ -229,7 +237,9 @@ fn counts(against: Against) -> Result<(), String> {
                 format!("{wrong}\nIf that is meant: cargo bench -p nrt-benches -- --counts --accept, and commit what it writes.")
             })?;
             left_out.iter().for_each(|what| println!("NOT COMPARED: {what}"));
-            println!("as committed");
+            if left_out.is_empty() {
+                println!("as committed");
+            }
             Ok(())
         }
     }

@@ -110,7 +110,7 @@ impl Models {
     }
 
     fn run(&self, name: &'static str, threads: usize, cores: [usize; 2]) -> Scenario<'_> {
-        let touches = "gate, who-am-I twice (a system call each), execution lock, table walk, reference, binding of no \
+        let touches = "gate, who-am-I (a system call), execution lock, table walk, reference, binding of no \
                        tensors, running model and thread set and cleared, one call of an executor";
         let locks = "execution lock 1x; 6 atomic read-modify-writes in all";
         let peers = vec![

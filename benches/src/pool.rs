@@ -145,7 +145,7 @@ fn scenario(name: &'static str, threads: usize) -> Scenario<'static> {
         peer(
             "nrt",
             "zeroes 184 B and writes the other 8 (link, generation); slots of 256 B on lines of their own; stale handles are known",
-            "none; 2 atomic read-modify-writes on the shared head",
+            "none; 2 atomic read-modify-writes on the word of the slot freed last",
             |pools| {
                 let Some(node) = pools.nrt.take() else { panic!("no node is free") };
                 black_box(pools.nrt.bytes(&node));

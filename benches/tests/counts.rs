@@ -1,6 +1,8 @@
 //! Operations can be executed one instruction at a time. A process of its own: the trap's handler is the process's.
 
 use nrt_benches::counts;
+use nrt_core::hooks::Hooks as _;
+use nrt_linux::LinuxHooks;
 
 #[test]
 fn every_operation_is_taken_apart() {
@@ -13,8 +15,10 @@ fn every_operation_is_taken_apart() {
     }
     let allocate = &rows[1];
     assert_eq!((allocate.name, allocate.live), ("nrt: allocate", 10));
-    // The gate in and out, the lock taken and given back; one more when the node is taken off a shared list.
-    assert!((4..=5).contains(&allocate.most.locked), "{:?}", allocate.most);
+    // The gate in and out, the lock taken, and given back where that is no plain store; two more when the node was never used:
+    // none is free, the watermark moves on.
+    let least = if LinuxHooks::new().fences_others() { 3 } else { 4 };
+    assert!((least..=least + 2).contains(&allocate.most.locked), "{:?}", allocate.most);
     assert!(allocate.listing.contains("    lock cmpxchg "), "{}", allocate.listing);
     let text = counts::table(&rows);
     assert_eq!(text.lines().count(), 23);

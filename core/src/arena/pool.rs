@@ -121,7 +121,7 @@ impl<T: Slot> SlotPool<T> {
     /// Takes a freed slot, or a never-used one. Does not count it as live.
     ///
     /// # Cost
-    /// One read-modify-write on a shared line.
+    /// One read-modify-write on a shared line when a slot was given back since the last take, else two.
     #[inline]
     pub(crate) fn take_uncounted(&self) -> Option<u32> {
         let index = match self.free().pop(|index| self.at(index).link().load(Relaxed)) {

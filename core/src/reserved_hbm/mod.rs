@@ -66,7 +66,7 @@
 //! allocator shows it over ten million random operations.
 //!
 //! Waste: sizes are rounded up to 4096 bytes, as the driver does. A request is certain to be served when a free run has
-//! `size + size/32 + align − 4096` bytes or more; with less it may be.
+//! 33/32 of `size + align − 4096` bytes or more, `size` rounded up and `align` at least 4096; with less it may be.
 //!
 //! # What others no longer see
 //! The driver counts a reservation as one piece of memory in its category `MISC_DEVICE`, allocated from the start: tools that

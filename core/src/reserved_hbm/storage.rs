@@ -78,7 +78,8 @@ unsafe impl Sync for Reservation {}
 /// Static memory of a [`ReservedHbm`](super::ReservedHbm).
 ///
 /// `DEVICES` are those it can reserve on, `RESERVATIONS` the chunks it can hold, `RUNS` the records of carved ranges and of
-/// the free runs between them: with twice the live allocations, and 64 for each core, they cannot run out.
+/// the free runs between them: with twice the live allocations, one for each reservation, and 64 for each core and
+/// channel, they cannot run out.
 ///
 /// Zeroed memory is a valid storage, so a `static` costs .bss and only touched pages become resident: 64 bytes a record, and
 /// 4.6 KiB for each core and channel that something is reserved on.

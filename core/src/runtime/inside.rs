@@ -67,7 +67,8 @@ impl<'r, D: Driver, H: Hooks> Inside<'r, D, H> {
     /// As [`LogicalCore::allocate`], and `NRT_INVALID_HANDLE` for a core of another runtime.
     ///
     /// # Cost
-    /// One round of the core's memory lock, two read-modify-writes, besides the driver's work.
+    /// One round of the core's memory lock besides the driver's work: one read-modify-write, two where the platform cannot
+    /// have other threads fence.
     // Inlined, so that the handle is made where it is kept instead of being handed over through memory.
     #[inline(always)]
     pub fn allocate(&self, core: &LogicalCore<'r, D, H>, relative: u32, allocation: &Allocation<'_>) -> Result<Dmem<'r, D, H>> {

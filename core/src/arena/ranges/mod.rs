@@ -6,8 +6,8 @@
 //!
 //! # Cost
 //! No operation depends on the number of ranges or runs. Carving looks at one run, or at [`LOOKS`] at most when no bin
-//! promises a fit, and cuts twice; releasing joins twice. A request is certain to be served when some free run has
-//! `size + size/32 + align` bytes; with less it may be.
+//! promises a fit, and cuts twice; releasing joins twice. A request is certain to be served when some free run has 33/32 of
+//! `size + align − 4096` bytes, `size` rounded up and `align` at least 4096; with less it may be.
 
 mod bins;
 mod links;
