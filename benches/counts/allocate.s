@@ -91,91 +91,93 @@
     push r13
     push r12
     push rbx
-    sub rsp,88h
-    mov r9,r8
-    movzx r15d,byte ptr [r8+30h]
-    mov r14d,[r8+2Ch]
-    cmp r14d,1
+    sub rsp,98h
+    movzx r12d,byte ptr [r8+30h]
+    mov r15d,[r8+2Ch]
+    cmp r15d,1
     lea rax,[0]
-    lea r8,[0]
-    cmove r8,rax
-    cmp byte ptr [r8+r15],14h
+    lea r9,[0]
+    cmove r9,rax
+    cmp byte ptr [r9+r12],14h
     jne
-    cmp qword ptr [r9+10h],0
+    cmp qword ptr [r8+10h],0
     je
     xor eax,eax
     cmp dword ptr [rsi+20h],2
     setne al
-    lea r8d,[rax*2+2]
-    mov r10d,[r9+28h]
-    cmp r10d,r8d
+    lea r9d,[rax*2+2]
+    mov r10d,[r8+28h]
+    cmp r10d,r9d
     jae
-    mov r8,[r9+18h]
-    lea rax,[r8-1]
-    test r8,rax
+    mov r9,[r8+18h]
+    lea rax,[r9-1]
+    test r9,rax
     je
     mov rax,[rsi+0F8h]
-    mov r8d,[rax+8]
-    test r8d,r8d
+    mov r9d,[rax+8]
+    test r9d,r9d
     jne
-    mov r8,[rax]
-    shl r8,28h
+    mov r9,[rax]
+    shl r9,28h
     jne
     mov eax,[rax+0Ch]
     cmp eax,[rsi+100h]
     jae
-    mov r13,[r9+20h]
+    mov rax,[r8+20h]
     xor ebx,ebx
-    test r13,r13
+    mov [rsp+10h],rax
+    test rax,rax
     je
-    mov [rsp+8],r13
     xorps xmm0,xmm0
+    movups [rsp+50h],xmm0
     movups [rsp+40h],xmm0
     movups [rsp+30h],xmm0
-    movups [rsp+20h],xmm0
-    mov qword ptr [rsp+50h],0
+    mov qword ptr [rsp+60h],0
     mov rax,[rdx]
     mov rax,[rax+4CD28h]
-    mov [rsp+18h],rax
-    mov r12d,[rdx+10h]
-    mov r8d,[rdx+14h]
-    cmp r14d,1
+    mov [rsp+28h],rax
+    mov r11d,[rdx+10h]
+    mov ebp,[rdx+14h]
+    cmp r15d,1
     jne
-    mov r13,[r9+18h]
-    test r13,r13
+    mov r14,[r8+18h]
+    test r14,r14
     je
-    mov rax,[r9+10h]
-    mov edx,[r9+28h]
-    mov [rsp+4],edx
-    xor r13d,r13d
+    mov rax,[r8+10h]
+    mov r13d,[r8+28h]
+    xor r14d,r14d
     xor edx,edx
     xor r10d,r10d
-    mov r11,rax
-    shl r11,34h
+    mov [rsp+0Ch],r13d
+    mov r13d,r11d
+    mov r9,rax
+    shl r9,34h
     mov r11,rax
     je
-    mov [rsp+38h],r11
-    mov r14,fs:[0FFFFFFFFFFFFFF20h]
-    test r14,r14
-    mov ebp,r12d
+    mov r9,r8
+    mov [rsp+48h],r11
+    mov r8,fs:[0FFFFFFFFFFFFFF20h]
+    test r8,r8
     jne
-    add r11,r14
+    add r11,r8
     mov fs:[0FFFFFFFFFFFFFF20h],r11
-    mov r11,r14
+    mov r11,r8
     shr r11,0Ch
-    mov [rsp+20h],r11
-    mov [rsp+28h],r14
-    mov [rsp+30h],r14
-    mov [rsp+40h],r10d
-    mov r15,[rsp+8]
-    mov qword ptr [rsp+48h],0
-    mov [rsp+50h],edx
-    mov [rsp+54h],r8d
-    lea r10,[rsp+18h]
-    mov r14,rdi
-    mov r12,rsi
+    mov [rsp+30h],r11
+    mov [rsp+38h],r8
+    mov [rsp+40h],r8
+    mov [rsp+50h],r10d
+    mov r14,[rsp+10h]
+    mov r11d,r13d
+    mov qword ptr [rsp+58h],0
+    mov [rsp+60h],edx
+    mov [rsp+64h],ebp
+    lea r10,[rsp+28h]
+    mov r15,rdi
+    mov r13,rsi
     mov rdx,rcx
-    mov ecx,ebp
+    mov ecx,r11d
+    mov r8d,ebp
     push r10
     push rax
     call nrt_core::dmem::allocate::<impl nrt_core::system::System<D,H>>::dmem_publish
@@ -186,45 +188,48 @@
     push r12
     push rbx
     sub rsp,98h
-    mov [rsp+60h],rdx
+    mov rbp,rdx
     mov r14,rsi
     mov r12,rdi
     mov edx,ecx
     mov esi,r8d
-    mov r13,rdx
-    shl r13,0Ch
-    lea r10,[r14+1CCh]
+    mov r15,rdx
+    shl r15,0Ch
+    lea rdi,[r14+1CCh]
     mov rax,rdx
     mov [rsp+80h],rdx
     shl rax,9
     lea rdx,[rax+rax*2]
-    mov rdi,rsi
-    shl rdi,9
+    mov r10,rsi
+    shl r10,9
     mov [rsp+78h],rsi
-    lea rsi,[rsi+rsi*2]
-    shl rsi,6
-    mov r11d,1
+    lea rax,[rsi+rsi*2]
+    shl rax,6
+    mov [rsp+58h],rax
+    mov dword ptr [rsp+2Ch],10h
+    mov esi,1
     mov [rsp+18h],rax
+    mov [rsp+20h],rdi
     mov [rsp+38h],r10
-    mov [rsp+58h],rdx
-    mov [rsp+50h],rdi
-    mov [rsp+48h],rsi
+    mov [rsp+68h],r15
+    mov [rsp+50h],rdx
     mov rbx,[r14+0B0h]
-    add rbx,r13
-    lea rbp,[rbx+rdi]
+    add rbx,r15
+    lea r13,[rbx+r10]
     xor eax,eax
-    lock cmpxchg [rdi+rbx+10h],r11d
+    lock cmpxchg [r10+rbx+10h],esi
     jne
-    lea r15,[rdi+rbx]
+    lea r15,[r10+rbx]
     add r15,10h
     mov [rsp+88h],r15
-    mov [rsp+90h],r10
+    mov [rsp+90h],rdi
     mov rax,[r14+0B8h]
     add rax,rdx
-    mov edx,[rsi+rax]
+    mov rdx,[rsp+58h]
+    mov edx,[rdx+rax]
     test edx,edx
     jne
-    add rax,rsi
+    add rax,[rsp+58h]
     dec edx
     mov rsi,[r14+0F0h]
     mov rdi,rdx
@@ -232,7 +237,9 @@
     mov esi,[rsi+rdi+0B0h]
     mov [rax],esi
     dec dword ptr [rax+4]
+    mov rbx,[rsp+0D0h]
     jmp
+    mov [rsp+58h],r13
     mov rax,[r14+0F0h]
     mov edx,edx
     shl rdx,8
@@ -251,22 +258,19 @@
     movups xmm1,[r11+28h]
     movups [rsi+rdx+0E8h],xmm1
     movups [rsi+rdx+0D8h],xmm0
-    mov r10,[rsp+60h]
-    mov r10,[r10+8]
+    mov r10,[rbp+8]
     mov [rsi+rdx],r10
     mov [rsi+rdx+8],rdi
     mov rdi,[r9+10h]
     mov [rsi+rdx+10h],rdi
     mov [rsi+rdx+18h],rax
     mov qword ptr [rsi+rdx+20h],0
-    mov rdx,[rsp+0D0h]
-    cmp rdx,rdi
-    mov rdi,rdx
+    cmp rbx,rdi
     jne
     xor edx,edx
     jmp
     mov [r13+28h],rdx
-    mov [r13+30h],rdi
+    mov [r13+30h],rbx
     mov eax,[r9+2Ch]
     mov [r13+38h],eax
     movzx eax,byte ptr [r9+30h]
@@ -300,14 +304,13 @@
     mov rax,[rax+rbx+20h]
     mov [r13+90h],rax
     mov qword ptr [r13+80h],1
-    mov rsi,[rsp+60h]
-    lea rax,[rsi+100h]
-    mov rdx,[rsi+1A0h]
+    lea rax,[rbp+100h]
+    mov rdx,[rbp+1A0h]
     mov [r13+0A0h],rdx
     mov [r13+98h],rax
-    mov [r13+0A8h],rsi
+    mov [r13+0A8h],rbp
     mov [rdx+98h],r13
-    mov [rsi+1A0h],r13
+    mov [rbp+1A0h],r13
     mov [rsp],r9
     mov rdi,r14
     mov esi,ecx
@@ -322,7 +325,7 @@
     push r13
     push r12
     push rbx
-    sub rsp,28h
+    sub rsp,18h
     mov ebx,edx
     mov r12,[rdi+0B8h]
     mov r15d,esi
@@ -343,37 +346,39 @@
     mov r10d,[rcx+3Ch]
     cmp r10d,17h
     jae
-    mov r14,[rcx+30h]
-    mov rbp,r14
+    mov r14d,ebx
+    mov rbx,[rcx+30h]
+    mov rbp,rbx
     neg rbp
     cmp r8d,1
-    cmove rbp,r14
+    cmove rbp,rbx
     add [rsi+r10*8],rbp
     add [rsi+0B0h],rbp
     mov rsi,[r12+rax*8+28h]
     add rbp,rsi
     mov [r12+rax*8+28h],rbp
     mov r12,[rdi+0B8h]
+    mov ebx,r14d
     add r12,r11
-    mov r13,[rdx+r12+60h]
-    test r13,r13
+    mov r14,[rdx+r12+60h]
+    test r14,r14
     jne
     add r12,rdx
-    mov r14,[r12+68h]
+    mov r13,[r12+68h]
     movzx eax,byte ptr [rdi+1D4h]
     cmp al,2
     jne
     rdtsc
     shl rdx,20h
     or rdx,rax
-    mov [r14],rdx
-    mov [r14+8],rsi
-    mov [r14+10h],rbp
-    lea rdx,[r14+18h]
+    mov [rsp+10h],r15
+    mov [r13],rdx
+    mov [r13+8],rsi
+    mov [r13+10h],rbp
+    lea rdx,[r13+18h]
     test r9,r9
     je
-    mov [rsp+20h],r15
-    mov r15,[rsp+60h]
+    mov r15,[rsp+50h]
     cmp r15,20h
     jb
     cmp r15,8
@@ -385,37 +390,36 @@
     movups xmm0,[r9+r15-10h]
     movups [rdx+r15-10h],xmm0
     mov byte ptr [rdx+r15],0
-    mov r15,[rsp+20h]
-    mov [r13],r8d
+    mov [r14],r8d
     mov eax,[rcx+38h]
-    mov [r13+4],eax
+    mov [r14+4],eax
     mov eax,[rcx+3Ch]
-    mov [r13+8],eax
+    mov [r14+8],eax
     mov eax,[rcx+40h]
-    mov [r13+0Ch],eax
-    mov [r13+10h],rdx
-    mov [r13+18h],ebx
+    mov [r14+0Ch],eax
+    mov [r14+10h],rdx
+    mov [r14+18h],ebx
     mov rax,[rcx+10h]
-    mov [r13+20h],rax
+    mov [r14+20h],rax
     mov rax,[rcx+18h]
-    mov [r13+28h],rax
+    mov [r14+28h],rax
     mov rax,[rcx+28h]
-    mov [r13+30h],rax
-    mov [r13+38h],rbp
+    mov [r14+30h],rax
+    mov [r14+38h],rbp
     mov eax,[r12+58h]
     cmp eax,1
     je
-    lea rcx,[r14+38h]
-    prefetcht0 [r13+40h]
-    add r13,40h
-    prefetcht0 [r14+38h]
-    prefetcht0 [r14+6Fh]
-    mov [r12+60h],r13
+    lea rcx,[r13+38h]
+    prefetcht0 [r14+40h]
+    add r14,40h
+    prefetcht0 [r13+38h]
+    prefetcht0 [r13+6Fh]
+    mov [r12+60h],r14
     mov [r12+68h],rcx
     dec eax
     mov [r12+58h],eax
     inc qword ptr [r12+48h]
-    add rsp,28h
+    add rsp,18h
     pop rbx
     pop r12
     pop r13
@@ -428,8 +432,9 @@
     movzx eax,byte ptr [r14+1D5h]
     cmp al,2
     jne
-    mov dword ptr [rbp+10h],0
-    mov eax,[rbp+1Ch]
+    mov rax,[rsp+58h]
+    mov dword ptr [rax+10h],0
+    mov eax,[rax+1Ch]
     test eax,eax
     jne
     mov [r12+8],r13
@@ -443,11 +448,11 @@
     pop rbp
     ret
     add rsp,10h
-    test r15,r15
+    test r14,r14
     je
     test rbx,rbx
     je
-    add rsp,88h
+    add rsp,98h
     pop rbx
     pop r12
     pop r13

@@ -124,7 +124,7 @@
     push r13
     push r12
     push rbx
-    sub rsp,28h
+    sub rsp,18h
     mov ebx,edx
     mov r12,[rdi+0B8h]
     mov r15d,esi
@@ -145,71 +145,76 @@
     mov r10d,[rcx+3Ch]
     cmp r10d,17h
     jae
-    mov r14,[rcx+30h]
-    mov rbp,r14
+    mov r14d,ebx
+    mov rbx,[rcx+30h]
+    mov rbp,rbx
     neg rbp
     cmp r8d,1
-    cmove rbp,r14
+    cmove rbp,rbx
     add [rsi+r10*8],rbp
     add [rsi+0B0h],rbp
     mov rsi,[r12+rax*8+28h]
     add rbp,rsi
     mov [r12+rax*8+28h],rbp
     mov r12,[rdi+0B8h]
+    mov ebx,r14d
     add r12,r11
-    mov r13,[rdx+r12+60h]
-    test r13,r13
+    mov r14,[rdx+r12+60h]
+    test r14,r14
     jne
     add r12,rdx
-    mov r14,[r12+68h]
+    mov r13,[r12+68h]
     movzx eax,byte ptr [rdi+1D4h]
     cmp al,2
     jne
     rdtsc
     shl rdx,20h
     or rdx,rax
-    mov [r14],rdx
-    mov [r14+8],rsi
-    mov [r14+10h],rbp
-    lea rdx,[r14+18h]
+    mov [rsp+10h],r15
+    mov [r13],rdx
+    mov [r13+8],rsi
+    mov [r13+10h],rbp
+    lea rdx,[r13+18h]
     test r9,r9
     je
     movups xmm0,[rcx+44h]
-    movups xmm1,[rcx+53h]
-    movups [rdx+0Fh],xmm1
+    movups xmm1,[rcx+54h]
+    movups [rdx+10h],xmm1
     movups [rdx],xmm0
-    mov byte ptr [r14+37h],0
-    jmp
-    mov [r13],r8d
+    mov r15d,1Fh
+    cmp byte ptr [r13+37h],0BFh
+    jg
+    mov byte ptr [rdx+r15],0
+    mov [r14],r8d
     mov eax,[rcx+38h]
-    mov [r13+4],eax
+    mov [r14+4],eax
     mov eax,[rcx+3Ch]
-    mov [r13+8],eax
+    mov [r14+8],eax
     mov eax,[rcx+40h]
-    mov [r13+0Ch],eax
-    mov [r13+10h],rdx
-    mov [r13+18h],ebx
+    mov [r14+0Ch],eax
+    mov [r14+10h],rdx
+    mov [r14+18h],ebx
     mov rax,[rcx+10h]
-    mov [r13+20h],rax
+    mov [r14+20h],rax
     mov rax,[rcx+18h]
-    mov [r13+28h],rax
+    mov [r14+28h],rax
     mov rax,[rcx+28h]
-    mov [r13+30h],rax
-    mov [r13+38h],rbp
+    mov [r14+30h],rax
+    mov [r14+38h],rbp
     mov eax,[r12+58h]
     cmp eax,1
     je
-    lea rcx,[r14+38h]
-    prefetcht0 [r13+40h]
-    add r13,40h
-    prefetcht0 [r14+38h]
-    prefetcht0 [r14+6Fh]
-    mov [r12+60h],r13
+    lea rcx,[r13+38h]
+    prefetcht0 [r14+40h]
+    add r14,40h
+    prefetcht0 [r13+38h]
+    prefetcht0 [r13+6Fh]
+    mov [r12+60h],r14
     mov [r12+68h],rcx
     dec eax
     mov [r12+58h],eax
     inc qword ptr [r12+48h]
-    add rsp,28h
+    add rsp,18h
     pop rbx
     pop r12
     pop r13

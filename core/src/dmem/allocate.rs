@@ -1,5 +1,6 @@
 //! Allocation (fact sheet `dmem` §§6, 15, 19).
 
+use core::hint::spin_loop;
 use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -18,6 +19,10 @@ use crate::usage::{Location, Usage};
 
 /// Granule of the driver: what every allocation is aligned to anyway.
 pub(super) const DRIVER_GRANULE: u64 = 4096;
+
+/// Looks at all places in which a free node can be before the pool counts as full. They are looked at one after the other: a node
+/// that is given back to a core already passed, while one further on is taken, is missed by a single look.
+const LOOKS: u32 = 16;
 
 /// Arguments of an allocation.
 #[derive(Clone, Copy)]
@@ -93,7 +98,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
         request: &DmemRequest<'_>,
     ) -> Result<NonNull<dmem_t>> {
         let category = self.check(request)?;
-        if self.arenas.nodes.looks_empty() && !self.any_magazine() {
+        if self.no_node_is_free() {
             return Err(Error::pool_full(Pool::Nodes));
         }
         let entry = request.group.map(|_| self.arenas.group.take()).transpose()?;
@@ -198,6 +203,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
         allocated: usize,
         range: &DeviceRange,
     ) -> Result<NonNull<dmem_t>> {
+        let mut looks = LOOKS;
         loop {
             let held = self.memory_lock(core);
             if let Some(index) = self.pop_node(core) {
@@ -244,6 +250,10 @@ impl<D: Driver, H: Hooks> System<D, H> {
             // Another core may keep freed nodes back. Its lock is taken alone: memory locks never nest.
             match self.steal_node() {
                 Some(index) => self.arenas.nodes.give_uncounted(index),
+                None if looks > 1 => {
+                    looks -= 1;
+                    spin_loop();
+                }
                 None => {
                     self.give_range_back(core, range);
                     return Err(Error::pool_full(Pool::Nodes));
@@ -287,7 +297,24 @@ impl<D: Driver, H: Hooks> System<D, H> {
         stolen
     }
 
-    pub(super) fn any_magazine(&self) -> bool {
+    /// Whether no node was found free in [`LOOKS`] looks.
+    #[inline]
+    pub(super) fn no_node_is_free(&self) -> bool {
+        self.arenas.nodes.looks_empty() && self.no_node_is_found()
+    }
+
+    #[cold]
+    fn no_node_is_found(&self) -> bool {
+        for _ in 0..LOOKS {
+            if !self.arenas.nodes.looks_empty() || self.any_magazine() {
+                return false;
+            }
+            spin_loop();
+        }
+        true
+    }
+
+    fn any_magazine(&self) -> bool {
         let mut any = false;
         self.for_each_core(|core| any |= self.arenas.core(core.device, core.core).magazine_len.load(Acquire) > 0);
         any

@@ -37,7 +37,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
     }
 
     fn contiguous_page(&self, core: &ResolvedCore, size: u64, reach: u64) -> Result<NonNull<dmem_t>> {
-        if self.arenas.nodes.looks_empty() && !self.any_magazine() {
+        if self.no_node_is_free() {
             return Err(Error::pool_full(Pool::Nodes));
         }
         let channel = self.settings.arch.default_channel(core.core);

@@ -101,7 +101,12 @@ impl<D: Driver, H: Hooks> System<D, H> {
                 Some(hint) => text::put_here(text, hint),
                 None => {
                     text.copy_from_slice(&(&(*node).spare_44_hint)[..RING_TEXT]);
-                    text[RING_TEXT - 1] = 0;
+                    // Cut in front of a character, not inside: these bytes continue one.
+                    let mut end = RING_TEXT - 1;
+                    while end > 0 && text[end] & 0xC0 == 0x80 {
+                        end -= 1;
+                    }
+                    text[end] = 0;
                 }
             }
             (*line).action = dmem_action(action as u32);

@@ -3,8 +3,8 @@
 //! Running the engines is outside this system; what "run" does is up to an [`Executor`]. The core guarantees that the model
 //! stays, that its core is its own, and that what is bound fits.
 
-use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicU32, AtomicU64};
 
 use crate::arena::MAX_CORES_PER_VCORE;
 use crate::context::ResolvedCore;
@@ -148,12 +148,10 @@ impl<D: Driver, H: Hooks> System<D, H> {
         let (inputs, outputs) = (bound.inputs(), bound.outputs());
         let _reading = Pending::begin(self, inputs, Access::Read);
         let _writing = Pending::begin(self, outputs, Access::Write);
-        running_thread.store(this_thread, Relaxed);
-        self.set_running(&pinned, id);
+        let running = Running::begin(self, &pinned, id, running_thread, this_thread);
         trace!("run model {} on ND{}:NC{}", id, first.device, first.core);
         let result = executor.execute(&Run { system: self, model: id, inputs, outputs });
-        self.set_running(&pinned, 0);
-        running_thread.store(0, Relaxed);
+        drop(running);
         if result.is_ok() {
             outputs.iter().for_each(|output| self.tensor_completed(output));
         }
@@ -192,6 +190,27 @@ impl<D: Driver, H: Hooks> System<D, H> {
     pub(crate) fn running_model(&self, core: &ResolvedCore) -> u32 {
         // SAFETY: as in `set_running`.
         unsafe { AtomicU32::from_ptr(&raw mut (*core.tpb.as_ptr()).h_running_model.id) }.load(Relaxed)
+    }
+}
+
+/// A model executes as long as this exists: also if the executor panics and the application goes on.
+struct Running<'a, D: Driver, H: Hooks> {
+    pinned: &'a Pinned<'a, D, H>,
+    thread: &'a AtomicU64,
+}
+
+impl<'a, D: Driver, H: Hooks> Running<'a, D, H> {
+    fn begin(system: &System<D, H>, pinned: &'a Pinned<'a, D, H>, id: u32, thread: &'a AtomicU64, this_thread: u64) -> Self {
+        thread.store(this_thread, Relaxed);
+        system.set_running(pinned, id);
+        Self { pinned, thread }
+    }
+}
+
+impl<D: Driver, H: Hooks> Drop for Running<'_, D, H> {
+    fn drop(&mut self) {
+        self.pinned.system.set_running(self.pinned, 0);
+        self.thread.store(0, Relaxed);
     }
 }
 

@@ -44,6 +44,21 @@ fn the_running_model_is_its_id_while_it_runs_and_zero_otherwise() {
 }
 
 #[test]
+fn a_panic_of_the_executor_leaves_nothing_running() {
+    let runtime = runtime(Arch::Cayman);
+    let core = runtime.core(0).unwrap();
+    let model = core.load(&ModelPlan { name: "m", subgraphs: &[NOTHING, NOTHING] }).unwrap();
+    let executor = Inside(|_| std::panic::resume_unwind(Box::new("the engine is on fire")));
+    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| model.run(&[], &[], None, &executor)));
+    assert!(caught.is_err());
+    assert_eq!([0, 1].map(|relative| core.running_model(relative)), [Ok(0), Ok(0)]);
+    // The same thread is as free as before.
+    model.run(&[], &[], None, &Inside(|_| Ok(()))).unwrap();
+    model.unload().unwrap();
+    finish(&runtime);
+}
+
+#[test]
 fn a_model_is_counted_on_each_of_its_cores_while_it_runs() {
     let runtime = runtime(Arch::Cayman);
     let model = runtime.core(0).unwrap().load(&ModelPlan { name: "m", subgraphs: &[NOTHING, NOTHING] }).unwrap();

@@ -155,6 +155,27 @@ fn texts_outlive_what_they_named_and_the_raw_pointers_stay_valid() {
 }
 
 #[test]
+fn texts_are_cut_in_front_of_a_character_in_every_event() {
+    let runtime = runtime(Arch::Sunda);
+    let core = runtime.core(0).unwrap();
+    // The 31st byte is the first, the second, the third of a character of three.
+    let names = [28, 29, 30].map(|ahead| format!("{}\u{20ac}\u{20ac}", "x".repeat(ahead)));
+    for name in &names {
+        drop(core.allocate(0, &Allocation { hint: name, ..device(1, Usage::Io) }).unwrap());
+    }
+    let cut = |name: &str| name[..name.floor_char_boundary(31)].to_owned();
+    let expected: Vec<_> = names.iter().flat_map(|name| [cut(name), cut(name)]).collect();
+    assert_eq!(events(&runtime).iter().map(|event| event.hint().to_owned()).collect::<Vec<_>>(), expected);
+    // SAFETY: the ring of an open device, entries 0 to 5 written, each hint NUL-terminated.
+    let raw: Vec<_> = unsafe {
+        let entries = (*ledger(&runtime, 0)).entries;
+        (0..6).map(|n| CStr::from_ptr((*entries.add(n)).hint).to_str().expect("whole characters").to_owned()).collect()
+    };
+    assert_eq!(raw, expected);
+    finish(&runtime);
+}
+
+#[test]
 fn the_raw_ring_is_what_the_walk_tells() {
     let runtime = runtime(Arch::Sunda);
     let core = runtime.core(1).unwrap();

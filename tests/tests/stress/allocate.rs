@@ -4,7 +4,8 @@ use std::sync::Barrier;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Acquire, Release};
 
-use nrt_core::{Allocation, Arch, Cause, Location, Pool, Runtime, Status, Usage};
+use nrt_core::{Allocation, Arch, Cause, Config, Location, Pool, Runtime, Status, Usage};
+use nrt_linux::hooks::LinuxHooks;
 use nrt_tests::TestRuntime;
 
 use crate::rig::{Generation, TestCore, Watchdog, config, cycles, load, new_driver, open};
@@ -128,4 +129,33 @@ fn the_last_nodes() {
     drop(all);
     assert!(runtime.close(Some(0)).unwrap().is_clean());
     assert_eq!(driver.inner().live(0).chunks, 0);
+}
+
+/// Two threads hold one allocation each at most, and two nodes are left: never "pool full", on whatever core a node was given
+/// back.
+#[test]
+fn a_node_that_wanders_between_cores_is_found() {
+    let _watchdog = Watchdog::new("a_node_that_wanders_between_cores_is_found");
+    let storage = nrt_tests::storage::<16, 8, 8, 8, 8>();
+    let config = Config { logical_core_size: Some(1), ..Config::new(LinuxHooks::new()).side_by_side() };
+    let runtime = Runtime::init(storage, nrt_tests::one_device(Arch::Cayman), config).unwrap();
+    let far = runtime.core(3).unwrap();
+    let held: Vec<_> = (0..14).map(|_| far.allocate(0, &request(64)).unwrap()).collect();
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let cores = [runtime.core(0).unwrap(), runtime.core(1).unwrap()];
+                for n in 0..cycles(100_000) {
+                    let core = cores[(n.wrapping_mul(2_654_435_761) >> 20) as usize % 2];
+                    drop(core.allocate(0, &request(64)).unwrap());
+                }
+            });
+        }
+    });
+    // A full pool is still refused.
+    let more: Vec<_> = (0..2).map(|_| far.allocate(0, &request(64)).unwrap()).collect();
+    let refused = far.allocate(0, &request(64)).map(drop).unwrap_err();
+    assert_eq!((refused.status, refused.cause), (Status::Resource, Cause::PoolFull(Pool::Nodes)));
+    drop((held, more));
+    assert!(runtime.close(None).unwrap().is_clean());
 }
