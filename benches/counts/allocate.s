@@ -187,137 +187,130 @@
     push r13
     push r12
     push rbx
-    sub rsp,98h
-    mov rbp,rdx
+    sub rsp,78h
+    mov r11,rdx
     mov r14,rsi
-    mov r12,rdi
-    mov edx,ecx
-    mov esi,r8d
-    mov r15,rdx
-    shl r15,0Ch
-    lea rdi,[r14+1CCh]
-    mov rax,rdx
-    mov [rsp+80h],rdx
+    mov r15,rdi
+    mov r12,[rsp+0B0h]
+    mov ecx,ecx
+    mov edi,r8d
+    mov rax,rcx
     shl rax,9
-    lea rdx,[rax+rax*2]
-    mov r10,rsi
-    shl r10,9
-    mov [rsp+78h],rsi
-    lea rax,[rsi+rsi*2]
+    lea rsi,[rax+rax*2]
+    mov r10,[r14+0B8h]
+    add r10,rsi
+    lea rax,[rdi+rdi*2]
     shl rax,6
-    mov [rsp+58h],rax
-    mov dword ptr [rsp+2Ch],10h
-    mov esi,1
-    mov [rsp+18h],rax
-    mov [rsp+20h],rdi
-    mov [rsp+38h],r10
-    mov [rsp+68h],r15
-    mov [rsp+50h],rdx
+    mov [rsp+50h],rax
+    add r10,rax
+    shl rcx,0Ch
+    lea rax,[r14+1CCh]
+    mov [rsp+38h],rax
+    mov dword ptr [rsp+14h],10h
+    shl rdi,9
+    mov r13d,1
+    mov [rsp+30h],rax
+    mov [rsp+28h],rdi
+    mov [rsp+18h],rsi
+    mov [rsp+48h],rcx
     mov rbx,[r14+0B0h]
-    add rbx,r15
-    lea r13,[rbx+r10]
+    add rbx,rcx
+    lea rbp,[rbx+rdi]
     xor eax,eax
-    lock cmpxchg [r10+rbx+10h],esi
+    lock cmpxchg [rdi+rbx+10h],r13d
     jne
-    lea r15,[r10+rbx]
-    add r15,10h
-    mov [rsp+88h],r15
-    mov [rsp+90h],rdi
+    lea r13,[rdi+rbx]
+    add r13,10h
+    mov [rsp+68h],r13
+    mov rax,[rsp+38h]
+    mov [rsp+70h],rax
     mov rax,[r14+0B8h]
-    add rax,rdx
-    mov rdx,[rsp+58h]
-    mov edx,[rdx+rax]
-    test edx,edx
+    add rax,rsi
+    mov rcx,[rsp+50h]
+    mov ecx,[rcx+rax]
+    test ecx,ecx
     jne
-    add rax,[rsp+58h]
-    dec edx
-    mov rsi,[r14+0F0h]
-    mov rdi,rdx
-    shl rdi,8
-    mov esi,[rsi+rdi+0B0h]
-    mov [rax],esi
+    add rax,[rsp+50h]
+    dec ecx
+    mov rdx,[r14+0F0h]
+    mov rsi,rcx
+    shl rsi,8
+    mov edx,[rdx+rsi+0B0h]
+    mov [rax],edx
     dec dword ptr [rax+4]
-    mov rbx,[rsp+0D0h]
     jmp
-    mov [rsp+58h],r13
+    mov [rsp+50h],rbp
     mov rax,[r14+0F0h]
-    mov edx,edx
-    shl rdx,8
-    or dword ptr [rax+rdx+0B4h],1
-    mov rsi,[r14+0F0h]
-    lea r13,[rsi+rdx]
-    mov r11,[rsp+0D8h]
-    mov rax,[r11+10h]
-    lea rdi,[rsi+rdx+0C0h]
-    movups xmm0,[r11]
-    movups [rsi+rdx+0C0h],xmm0
-    mov [rsi+rdx+0D0h],rax
-    mov r10,[r11+38h]
-    mov [rsi+rdx+0F8h],r10
-    movups xmm0,[r11+18h]
-    movups xmm1,[r11+28h]
-    movups [rsi+rdx+0E8h],xmm1
-    movups [rsi+rdx+0D8h],xmm0
-    mov r10,[rbp+8]
-    mov [rsi+rdx],r10
-    mov [rsi+rdx+8],rdi
-    mov rdi,[r9+10h]
-    mov [rsi+rdx+10h],rdi
-    mov [rsi+rdx+18h],rax
-    mov qword ptr [rsi+rdx+20h],0
-    cmp rbx,rdi
+    mov ecx,ecx
+    shl rcx,8
+    or dword ptr [rax+rcx+0B4h],1
+    mov rdx,[r14+0F0h]
+    lea rbp,[rdx+rcx]
+    mov r8,[rsp+0B8h]
+    mov rax,[r8+10h]
+    lea rsi,[rdx+rcx+0C0h]
+    movups xmm0,[r8]
+    movups [rdx+rcx+0C0h],xmm0
+    mov [rdx+rcx+0D0h],rax
+    mov rdi,[r8+38h]
+    mov [rdx+rcx+0F8h],rdi
+    movups xmm0,[r8+18h]
+    movups xmm1,[r8+28h]
+    movups [rdx+rcx+0E8h],xmm1
+    movups [rdx+rcx+0D8h],xmm0
+    mov rdi,[r11+8]
+    mov [rdx+rcx],rdi
+    mov [rdx+rcx+8],rsi
+    mov rsi,[r9+10h]
+    mov [rdx+rcx+10h],rsi
+    mov [rdx+rcx+18h],rax
+    mov qword ptr [rdx+rcx+20h],0
+    cmp r12,rsi
     jne
-    xor edx,edx
+    xor ecx,ecx
     jmp
-    mov [r13+28h],rdx
-    mov [r13+30h],rbx
+    mov [rbp+28h],rcx
+    mov [rbp+30h],r12
     mov eax,[r9+2Ch]
-    mov [r13+38h],eax
+    mov [rbp+38h],eax
     movzx eax,byte ptr [r9+30h]
-    mov [r13+3Ch],eax
+    mov [rbp+3Ch],eax
     mov eax,[r9+28h]
-    mov [r13+40h],eax
-    lea rdi,[r13+44h]
-    mov r10,[r9]
+    mov [rbp+40h],eax
+    lea rcx,[rbp+44h]
+    mov r8,[r9]
     mov r9,[r9+8]
     cmp r9,3Ch
     jb
-    mov rbx,r9
+    mov r12,r9
     cmp r9,8
     jae
-    cmp rbx,10h
+    cmp r12,10h
     jae
-    cmp rbx,21h
-    jb
-    movups xmm0,[r10]
-    movups [rdi],xmm0
-    movups xmm0,[r10+rbx-10h]
-    movups [rdi+rbx-10h],xmm0
-    mov byte ptr [r13+rbx+44h],0
-    mov [r13+88h],rdi
-    mov rax,[r14+0B8h]
-    mov rdx,[rsp+80h]
-    mov rsi,[rsp+78h]
-    lea rdx,[rsi+rdx*8]
-    lea rbx,[rdx+rdx*2]
-    shl rbx,6
-    mov rax,[rax+rbx+20h]
-    mov [r13+90h],rax
-    mov qword ptr [r13+80h],1
-    lea rax,[rbp+100h]
-    mov rdx,[rbp+1A0h]
-    mov [r13+0A0h],rdx
-    mov [r13+98h],rax
-    mov [r13+0A8h],rbp
-    mov [rdx+98h],r13
-    mov [rbp+1A0h],r13
-    mov [rsp],r9
+    cmp r12,21h
+    jae
+    movups xmm0,[r8]
+    movups [rcx],xmm0
+    movups xmm0,[r8+r12-10h]
+    jmp
+    movups [rcx+r12-10h],xmm0
+    mov byte ptr [rbp+r12+44h],0
+    mov [rbp+88h],rcx
+    mov rax,[r10+20h]
+    mov [rbp+90h],rax
+    mov qword ptr [rbp+80h],1
+    lea rax,[r11+100h]
+    mov rcx,[r11+1A0h]
+    mov [rbp+0A0h],rcx
+    mov [rbp+98h],rax
+    mov [rbp+0A8h],r11
+    mov [rcx+98h],rbp
+    mov [r11+1A0h],rbp
     mov rdi,r14
-    mov esi,ecx
-    mov edx,r8d
-    mov rcx,r13
-    mov r8d,1
-    mov r9,r10
+    mov rsi,r10
+    mov rdx,rbp
+    mov ecx,1
+    mov rbx,r10
     call nrt_core::ledger::<impl nrt_core::system::System<D,H>>::ledger_add
     push rbp
     push r15
@@ -326,99 +319,84 @@
     push r12
     push rbx
     sub rsp,18h
-    mov ebx,edx
-    mov r12,[rdi+0B8h]
-    mov r15d,esi
-    mov eax,edx
-    mov rdx,r15
-    shl rdx,9
-    lea r11,[rdx+rdx*2]
-    lea rdx,[rax+rax*2]
-    shl rdx,6
-    cmp dword ptr [rcx+38h],2
+    mov rbx,rdx
+    cmp dword ptr [rdx+38h],2
     jne
-    add r12,r11
-    add r12,rdx
-    mov eax,[rcx+40h]
-    mov rsi,[r12+18h]
+    mov eax,[rbx+40h]
+    mov rdx,[rsi+18h]
     cmp rax,3
     ja
-    mov r10d,[rcx+3Ch]
+    mov r10d,[rbx+3Ch]
     cmp r10d,17h
     jae
-    mov r14d,ebx
-    mov rbx,[rcx+30h]
-    mov rbp,rbx
-    neg rbp
-    cmp r8d,1
-    cmove rbp,rbx
-    add [rsi+r10*8],rbp
-    add [rsi+0B0h],rbp
-    mov rsi,[r12+rax*8+28h]
-    add rbp,rsi
-    mov [r12+rax*8+28h],rbp
-    mov r12,[rdi+0B8h]
-    mov ebx,r14d
-    add r12,r11
-    mov r14,[rdx+r12+60h]
-    test r14,r14
+    mov r11,[rbx+30h]
+    mov r15,r11
+    neg r15
+    cmp ecx,1
+    cmove r15,r11
+    add [rdx+r10*8],r15
+    add [rdx+0B0h],r15
+    mov r10,[rsi+rax*8+28h]
+    add r15,r10
+    mov [rsi+rax*8+28h],r15
+    mov r12,[rsi+60h]
+    test r12,r12
     jne
-    add r12,rdx
-    mov r13,[r12+68h]
+    mov r13,[rsi+68h]
     movzx eax,byte ptr [rdi+1D4h]
     cmp al,2
     jne
     rdtsc
     shl rdx,20h
     or rdx,rax
-    mov [rsp+10h],r15
     mov [r13],rdx
-    mov [r13+8],rsi
-    mov [r13+10h],rbp
+    mov [r13+8],r10
+    mov [r13+10h],r15
     lea rdx,[r13+18h]
-    test r9,r9
+    test r8,r8
     je
-    mov r15,[rsp+50h]
-    cmp r15,20h
+    cmp r9,20h
     jb
-    cmp r15,8
+    cmp r9,8
     jae
-    cmp r15,10h
+    cmp r9,10h
     jae
-    movups xmm0,[r9]
+    movups xmm0,[r8]
     movups [rdx],xmm0
-    movups xmm0,[r9+r15-10h]
-    movups [rdx+r15-10h],xmm0
-    mov byte ptr [rdx+r15],0
-    mov [r14],r8d
-    mov eax,[rcx+38h]
-    mov [r14+4],eax
-    mov eax,[rcx+3Ch]
-    mov [r14+8],eax
-    mov eax,[rcx+40h]
-    mov [r14+0Ch],eax
-    mov [r14+10h],rdx
-    mov [r14+18h],ebx
-    mov rax,[rcx+10h]
-    mov [r14+20h],rax
-    mov rax,[rcx+18h]
-    mov [r14+28h],rax
-    mov rax,[rcx+28h]
-    mov [r14+30h],rax
-    mov [r14+38h],rbp
-    mov eax,[r12+58h]
+    movups xmm0,[r8+r9-10h]
+    movups [rdx+r9-10h],xmm0
+    mov byte ptr [rdx+r9],0
+    mov [r12],ecx
+    mov eax,[rbx+38h]
+    mov [r12+4],eax
+    mov eax,[rbx+3Ch]
+    mov [r12+8],eax
+    mov eax,[rbx+40h]
+    mov [r12+0Ch],eax
+    mov [r12+10h],rdx
+    mov rax,[rbx]
+    mov eax,[rax+4]
+    mov [r12+18h],eax
+    mov rax,[rbx+10h]
+    mov [r12+20h],rax
+    mov rax,[rbx+18h]
+    mov [r12+28h],rax
+    mov rax,[rbx+28h]
+    mov [r12+30h],rax
+    mov [r12+38h],r15
+    mov eax,[rsi+58h]
     cmp eax,1
     je
     lea rcx,[r13+38h]
-    prefetcht0 [r14+40h]
-    add r14,40h
+    prefetcht0 [r12+40h]
+    add r12,40h
     prefetcht0 [r13+38h]
     prefetcht0 [r13+6Fh]
-    mov [r12+60h],r14
-    mov [r12+68h],rcx
+    mov [rsi+60h],r12
+    mov [rsi+68h],rcx
     dec eax
-    mov [r12+58h],eax
-    inc qword ptr [r12+48h]
+    mov [rsi+58h],eax
+    inc qword ptr [rsi+48h]
     add rsp,18h
     pop rbx
     pop r12
@@ -427,19 +405,18 @@
     pop r15
     pop rbp
     ret
-    mov rax,[r14+0B8h]
-    inc dword ptr [rax+rbx+8]
+    inc dword ptr [rbx+8]
     movzx eax,byte ptr [r14+1D5h]
     cmp al,2
     jne
-    mov rax,[rsp+58h]
+    mov rax,[rsp+50h]
     mov dword ptr [rax+10h],0
     mov eax,[rax+1Ch]
     test eax,eax
     jne
-    mov [r12+8],r13
-    mov dword ptr [r12],40h
-    add rsp,98h
+    mov [r15+8],rbp
+    mov dword ptr [r15],40h
+    add rsp,78h
     pop rbx
     pop r12
     pop r13

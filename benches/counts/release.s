@@ -51,7 +51,7 @@
     push r13
     push r12
     push rbx
-    sub rsp,0C8h
+    sub rsp,0B8h
     mov rcx,[rsi]
     mov eax,[rcx]
     cmp rax,1Fh
@@ -70,53 +70,52 @@
     imul r8,rcx,9998h
     add r8,rdx
     add r8,50h
-    mov [rsp+38h],rdx
-    mov [rsp+40h],r8
-    mov [rsp+48h],eax
-    mov [rsp+4Ch],ecx
+    mov [rsp+28h],rdx
+    mov [rsp+30h],r8
+    mov [rsp+38h],eax
+    mov [rsp+3Ch],ecx
     mov rax,[rsi+20h]
     test rax,rax
-    mov [rsp+10h],rsi
+    mov [rsp],rsi
     je
-    mov al,1
-    mov [rsp+0Ch],eax
+    mov bl,1
     xor eax,eax
     jmp
-    mov [rsp+1Ch],eax
-    mov r12d,[rsp+48h]
-    mov r15d,[rsp+4Ch]
-    mov rax,r12
+    mov [rsp+0Ch],eax
+    mov ecx,[rsp+38h]
+    mov edx,[rsp+3Ch]
+    mov rax,rcx
     shl rax,9
-    lea r13,[rax+rax*2]
-    mov r14,[rdi+0B8h]
-    add r14,r13
-    mov rcx,r12
+    lea rbp,[rax+rax*2]
+    mov r15,[rdi+0B8h]
+    add r15,rbp
+    lea r12,[rdx+rdx*2]
+    shl r12,6
+    add r15,r12
     shl rcx,0Ch
     add rcx,[rdi+0B0h]
-    mov rdx,r15
     shl rdx,9
     lea rax,[rcx+rdx]
-    mov [rsp+30h],rax
+    mov [rsp+20h],rax
     lea r9,[rdx+rcx]
     add r9,10h
-    lea rbp,[rdi+1CCh]
+    lea r13,[rdi+1CCh]
     mov r8d,1
     xor eax,eax
     lock cmpxchg [rdx+rcx+10h],r8d
-    mov [rsp+20h],r9
+    mov [rsp+10h],r9
     jne
-    mov [rsp+78h],r9
-    mov [rsp+68h],rbp
-    mov [rsp+80h],rbp
-    mov rbx,rsi
-    sub rbx,[rdi+0F0h]
+    mov [rsp+68h],r9
+    mov [rsp+58h],r13
+    mov [rsp+70h],r13
+    mov r14,rsi
+    sub r14,[rdi+0F0h]
     mov qword ptr [rsi+80h],0
-    mov rbp,rdi
-    mov rcx,rsi
-    mov esi,r12d
-    mov edx,r15d
-    mov r8d,2
-    xor r9d,r9d
+    mov r13,rdi
+    mov rdx,rsi
+    mov rsi,r15
+    mov ecx,2
+    xor r8d,r8d
     call nrt_core::ledger::<impl nrt_core::system::System<D,H>>::ledger_add
     push rbp
     push r15
@@ -125,95 +124,81 @@
     push r12
     push rbx
     sub rsp,18h
-    mov ebx,edx
-    mov r12,[rdi+0B8h]
-    mov r15d,esi
-    mov eax,edx
-    mov rdx,r15
-    shl rdx,9
-    lea r11,[rdx+rdx*2]
-    lea rdx,[rax+rax*2]
-    shl rdx,6
-    cmp dword ptr [rcx+38h],2
+    mov rbx,rdx
+    cmp dword ptr [rdx+38h],2
     jne
-    add r12,r11
-    add r12,rdx
-    mov eax,[rcx+40h]
-    mov rsi,[r12+18h]
+    mov eax,[rbx+40h]
+    mov rdx,[rsi+18h]
     cmp rax,3
     ja
-    mov r10d,[rcx+3Ch]
+    mov r10d,[rbx+3Ch]
     cmp r10d,17h
     jae
-    mov r14d,ebx
-    mov rbx,[rcx+30h]
-    mov rbp,rbx
-    neg rbp
-    cmp r8d,1
-    cmove rbp,rbx
-    add [rsi+r10*8],rbp
-    add [rsi+0B0h],rbp
-    mov rsi,[r12+rax*8+28h]
-    add rbp,rsi
-    mov [r12+rax*8+28h],rbp
-    mov r12,[rdi+0B8h]
-    mov ebx,r14d
-    add r12,r11
-    mov r14,[rdx+r12+60h]
-    test r14,r14
+    mov r11,[rbx+30h]
+    mov r15,r11
+    neg r15
+    cmp ecx,1
+    cmove r15,r11
+    add [rdx+r10*8],r15
+    add [rdx+0B0h],r15
+    mov r10,[rsi+rax*8+28h]
+    add r15,r10
+    mov [rsi+rax*8+28h],r15
+    mov r12,[rsi+60h]
+    test r12,r12
     jne
-    add r12,rdx
-    mov r13,[r12+68h]
+    mov r13,[rsi+68h]
     movzx eax,byte ptr [rdi+1D4h]
     cmp al,2
     jne
     rdtsc
     shl rdx,20h
     or rdx,rax
-    mov [rsp+10h],r15
     mov [r13],rdx
-    mov [r13+8],rsi
-    mov [r13+10h],rbp
+    mov [r13+8],r10
+    mov [r13+10h],r15
     lea rdx,[r13+18h]
-    test r9,r9
+    test r8,r8
     je
-    movups xmm0,[rcx+44h]
-    movups xmm1,[rcx+54h]
+    movups xmm0,[rbx+44h]
+    movups xmm1,[rbx+54h]
     movups [rdx+10h],xmm1
     movups [rdx],xmm0
-    mov r15d,1Fh
+    mov r9d,1Fh
     cmp byte ptr [r13+37h],0BFh
     jg
-    mov byte ptr [rdx+r15],0
-    mov [r14],r8d
-    mov eax,[rcx+38h]
-    mov [r14+4],eax
-    mov eax,[rcx+3Ch]
-    mov [r14+8],eax
-    mov eax,[rcx+40h]
-    mov [r14+0Ch],eax
-    mov [r14+10h],rdx
-    mov [r14+18h],ebx
-    mov rax,[rcx+10h]
-    mov [r14+20h],rax
-    mov rax,[rcx+18h]
-    mov [r14+28h],rax
-    mov rax,[rcx+28h]
-    mov [r14+30h],rax
-    mov [r14+38h],rbp
-    mov eax,[r12+58h]
+    mov byte ptr [rdx+r9],0
+    mov [r12],ecx
+    mov eax,[rbx+38h]
+    mov [r12+4],eax
+    mov eax,[rbx+3Ch]
+    mov [r12+8],eax
+    mov eax,[rbx+40h]
+    mov [r12+0Ch],eax
+    mov [r12+10h],rdx
+    mov rax,[rbx]
+    mov eax,[rax+4]
+    mov [r12+18h],eax
+    mov rax,[rbx+10h]
+    mov [r12+20h],rax
+    mov rax,[rbx+18h]
+    mov [r12+28h],rax
+    mov rax,[rbx+28h]
+    mov [r12+30h],rax
+    mov [r12+38h],r15
+    mov eax,[rsi+58h]
     cmp eax,1
     je
     lea rcx,[r13+38h]
-    prefetcht0 [r14+40h]
-    add r14,40h
+    prefetcht0 [r12+40h]
+    add r12,40h
     prefetcht0 [r13+38h]
     prefetcht0 [r13+6Fh]
-    mov [r12+60h],r14
-    mov [r12+68h],rcx
+    mov [rsi+60h],r12
+    mov [rsi+68h],rcx
     dec eax
-    mov [r12+58h],eax
-    inc qword ptr [r12+48h]
+    mov [rsi+58h],eax
+    inc qword ptr [rsi+48h]
     add rsp,18h
     pop rbx
     pop r12
@@ -222,55 +207,52 @@
     pop r15
     pop rbp
     ret
-    lea rax,[r15+r15*2]
-    shl rax,6
-    add r14,rax
-    shr rbx,8
-    mov rcx,[rsp+10h]
-    mov rdx,[rcx+0A8h]
-    test rdx,rdx
+    shr r14,8
+    mov rcx,[rsp]
+    mov rax,[rcx+0A8h]
+    test rax,rax
     je
     mov qword ptr [rcx+0A8h],0
-    mov rdx,[rcx+0A0h]
-    mov rsi,[rcx+98h]
-    mov [rdx+98h],rsi
-    mov [rsi+0A0h],rdx
+    mov rax,[rcx+0A0h]
+    mov rdx,[rcx+98h]
+    mov [rax+98h],rdx
+    mov [rdx+0A0h],rax
     mov qword ptr [rcx+98h],0
     mov qword ptr [rcx+0A0h],0
-    mov rdi,[rbp+0F0h]
-    mov esi,ebx
-    shl rsi,8
-    mov r8d,[rdi+rsi+0B4h]
-    or r8d,1
-    inc r8d
-    mov [rdi+rsi+0B4h],r8d
-    dec dword ptr [r14+8]
-    cmp byte ptr [rsp+0Ch],0
-    je
-    add r13,[rbp+0B8h]
-    mov edi,[rax+r13+4]
-    cmp edi,3Fh
-    jbe
-    add r13,rax
-    mov rax,[rbp+0F0h]
-    mov r8d,[r13]
-    mov [rax+rsi+0B0h],r8d
-    inc ebx
-    mov [r13],ebx
+    mov rsi,[r13+0F0h]
+    mov eax,r14d
+    shl rax,8
+    mov edi,[rsi+rax+0B4h]
+    or edi,1
     inc edi
-    mov [r13+4],edi
-    movzx eax,byte ptr [rbp+1D5h]
+    mov [rsi+rax+0B4h],edi
+    dec dword ptr [r15+8]
+    test bl,bl
+    je
+    add rbp,[r13+0B8h]
+    mov esi,[r12+rbp+4]
+    cmp esi,3Fh
+    jbe
+    add rbp,r12
+    mov rdi,[r13+0F0h]
+    mov r8d,[rbp]
+    mov [rdi+rax+0B0h],r8d
+    inc r14d
+    mov [rbp],r14d
+    inc esi
+    mov [rbp+4],esi
+    movzx eax,byte ptr [r13+1D5h]
     cmp al,2
     jne
-    mov rax,[rsp+30h]
+    mov rax,[rsp+20h]
     mov dword ptr [rax+10h],0
     mov eax,[rax+1Ch]
     test eax,eax
-    mov ebx,[rsp+1Ch]
+    mov ebx,[rsp+0Ch]
     jne
     test bl,bl
     je
-    add rsp,0C8h
+    add rsp,0B8h
     pop rbx
     pop r12
     pop r13

@@ -204,6 +204,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
         range: &DeviceRange,
     ) -> Result<NonNull<dmem_t>> {
         let mut looks = LOOKS;
+        let side = self.arenas.core(core.device, core.core);
         loop {
             let held = self.memory_lock(core);
             if let Some(index) = self.pop_node(core) {
@@ -228,12 +229,12 @@ impl<D: Driver, H: Hooks> System<D, H> {
                     let hint = &raw mut (*raw).spare_44_hint;
                     text::put_here(&mut *hint, request.hint);
                     (*raw).hint = hint.cast();
-                    (*raw).cpy_buf = self.arenas.core(core.device, core.core).cpy_buf.load(Relaxed);
+                    (*raw).cpy_buf = side.cpy_buf.load(Relaxed);
                     (*raw).ref_count.store(1, Relaxed);
                     self.link(allocator, node);
-                    self.ledger_add(core, raw, Action::Alloc, Some(request.hint));
+                    self.ledger_add(side, raw, Action::Alloc, Some(request.hint));
                 }
-                let live = &self.arenas.core(core.device, core.core).live_nodes;
+                let live = &side.live_nodes;
                 live.store(live.load(Relaxed) + 1, Release);
                 drop(held);
                 trace!(

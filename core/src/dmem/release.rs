@@ -91,7 +91,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
             unsafe {
                 let raw = node.as_ptr();
                 (*raw).ref_count.store(0, Relaxed);
-                self.ledger_add(core, raw, Action::Free, None);
+                self.ledger_add(side, raw, Action::Free, None);
                 self.unlink(node);
                 self.arenas.nodes.end_life(index);
                 side.live_nodes.store(side.live_nodes.load(Relaxed) - 1, Release);

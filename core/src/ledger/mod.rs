@@ -14,6 +14,7 @@ use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::Relaxed;
 
 use crate::abi::{dma_mem_log_t, dmem_t};
+use crate::arena::CoreSide;
 use crate::context::ResolvedCore;
 use crate::driver::Driver;
 use crate::error::Result;
@@ -43,12 +44,11 @@ impl<D: Driver, H: Hooks> System<D, H> {
     /// Books an allocation or a release of `node`, which is called `hint`; `None` = by the name in it.
     ///
     /// # Safety
-    /// The caller holds the memory lock of `core`, and `node` is a live node of that core with all fields written.
+    /// `side` is of a core whose memory lock the caller holds, and `node` is a live node of that core with all fields written.
     #[inline]
-    pub(crate) unsafe fn ledger_add(&self, core: &ResolvedCore, node: *const dmem_t, action: Action, hint: Option<&str>) {
+    pub(crate) unsafe fn ledger_add(&self, side: &CoreSide, node: *const dmem_t, action: Action, hint: Option<&str>) {
         // SAFETY: by contract; the counters are atomics inside the device's record, and a core that has nodes is initialised.
         unsafe {
-            let side = self.arenas.core(core.device, core.core);
             let mut held = [0; 2];
             if (*node).mem_type.0 == Location::Device as u32 {
                 let channel = (*node).tdram_channel as usize;
@@ -68,7 +68,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
                 held = [before, before.wrapping_add(bytes as u64)];
                 on_channel.store(held[1], Relaxed);
             }
-            self.ring_push(core, node, action, hint, held);
+            self.ring_push(side, node, action, hint, held);
         }
     }
 

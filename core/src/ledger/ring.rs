@@ -6,7 +6,6 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use crate::abi::{dma_mem_location_t, dma_mem_usage_type_t, dmem_action, dmem_t};
 use crate::arena::{CoreSide, RING_TEXT, RingNote};
-use crate::context::ResolvedCore;
 use crate::driver::Driver;
 use crate::hooks::Hooks;
 use crate::system::System;
@@ -81,19 +80,18 @@ impl<D: Driver, H: Hooks> System<D, H> {
     #[inline]
     pub(super) unsafe fn ring_push(
         &self,
-        core: &ResolvedCore,
+        side: &CoreSide,
         node: *const dmem_t,
         action: Action,
         hint: Option<&str>,
         held: [u64; 2],
     ) {
-        let side = self.arenas.core(core.device, core.core);
         let Some(line) = NonNull::new(side.ring_entry.load(Relaxed)) else { return };
         let (line, note) = (line.as_ptr(), side.ring_note.load(Relaxed));
         // SAFETY: both are of one slot of this core's segment, which only the holder of the core's memory lock touches; `node` is
         // live by contract; device records live for ever.
         unsafe {
-            (*note).stamp = self.event_stamp(core.device);
+            (*note).stamp = self.event_stamp(node);
             (*note).held = held;
             let text = &mut (*note).text;
             match hint {
@@ -114,14 +112,15 @@ impl<D: Driver, H: Hooks> System<D, H> {
             (*line).mem_usage = dma_mem_usage_type_t((*node).mem_usage_type.0);
             (*line).tdram_channel = (*node).tdram_channel;
             (*line).hint = (&raw mut (*note).text).cast();
-            (*line).nc_idx = core.core;
+            (*line).nc_idx = (*(*node).pcore).device_tpb_idx;
             (*line).size = (*node).size;
             (*line).pa = (*node)._pa;
             (*line).align_offset = (*node).align_offset;
             (*line).total_mem_used = held[1] as usize;
         }
         match side.ring_left.load(Relaxed) {
-            1 => self.ring_rewind(core.device, side),
+            // SAFETY: live by contract.
+            1 => self.ring_rewind(unsafe { (*(*node).pcore).device_id }, side),
             left => {
                 // SAFETY: the segment has another slot behind this one.
                 let (line, note) = unsafe { (line.add(1), note.add(1)) };
@@ -149,10 +148,17 @@ impl<D: Driver, H: Hooks> System<D, H> {
         side.ring_left.store(len, Relaxed);
     }
 
-    /// The place of an event among those of its device.
+    /// The place of an event of `node` among those of its device.
+    ///
+    /// # Safety
+    /// The node is live.
     #[inline]
-    fn event_stamp(&self, device: u32) -> u64 {
-        self.hooks.event_clock().unwrap_or_else(|| self.shared_number(device).fetch_add(1, Relaxed) + 1)
+    unsafe fn event_stamp(&self, node: *const dmem_t) -> u64 {
+        self.hooks.event_clock().unwrap_or_else(|| {
+            // SAFETY: by contract; its core was written before publication.
+            let device = unsafe { (*(*node).pcore).device_id };
+            self.shared_number(device).fetch_add(1, Relaxed) + 1
+        })
     }
 
     /// What numbers the events of a device without a clock.

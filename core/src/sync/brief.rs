@@ -43,7 +43,7 @@ fn acquire_slow<W: Word<Int = u32>>(word: &W, waiting: &W, spins: u32, fence_oth
     for _ in 0..spins {
         match word.load(Relaxed) {
             FREE if word.compare_exchange(FREE, HELD, Acquire, Relaxed).is_ok() => return,
-            CONTENDED => break,
+            // Also when others wait: the section is shorter than going to sleep, for this thread and for all who are interrupted.
             _ => spin_loop(),
         }
     }
