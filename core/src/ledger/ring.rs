@@ -167,7 +167,7 @@ impl<D: Driver, H: Hooks> System<D, H> {
         unsafe { &(*self.arenas.devices.add(device as usize).as_ptr()).ring_sequence }
     }
 
-    /// The present on the clock of the event stamps: no event of the device so far has a later stamp.
+    /// The present on the clock of the event stamps: no event of the device so far has a stamp later by a microsecond.
     pub(crate) fn event_time(&self, device: u32) -> u64 {
         self.hooks.event_clock().unwrap_or_else(|| self.shared_number(device).load(Relaxed))
     }
